@@ -80,6 +80,9 @@ export type Facts = { auth: string; insight: boolean; iam: boolean };
 /** An error of the server, of DynamoDB or of an endpoint. */
 export type Refusal = { __type?: string; message?: string; Message?: string; Item?: Item };
 export type FaultRule = { [member: string]: unknown };
+/** Of reads or writes: units a second, what is left of them and of the burst, and the reasons for which requests were throttled. */
+export type Units = { rate: number; left: number; capacity: number; consumed: number; ranges: number; throttled: Record<string, number> };
+export type Throughput = { billing: string; read: Units; write: Units; indexes: Record<string, { read: Units; write: Units }> };
 export type Counted = FaultRule & { matched: number; fired: number };
 export type Finding = { finding: string; severity: string; what: string; evidence?: string; advice?: string; where?: string; units?: number };
 export type Pattern = { operation: string; table: string; index?: string; key?: string; filter?: string; update?: string; condition?: string; how?: string; calls: number;
@@ -104,7 +107,7 @@ export type Endpoints = {
   "GET clock": Clock; "POST clock": Clock;
   "GET checkpoints": { checkpoints: Named[] }; "GET snapshots": { snapshots: Named[] };
   "GET faults": { rules: Counted[] };
-  "GET throughput": { throughput: string; tables?: Record<string, object> };
+  "GET throughput": { throughput: string; tables?: Record<string, Throughput> };
   "GET lag": { lag?: number; index_lag?: number; jitter?: number };
   "GET conflicts": { conflicts: string };
   "GET namespaces": { namespaces: { account: string; region: string; tables: number }[] };
@@ -115,7 +118,7 @@ export type Endpoints = {
 export type Endpoint<Asked extends string> = Asked extends keyof Endpoints ? Endpoints[Asked] : Asked extends `GET tables/${string}` ? Sampled : Input;
 /** A request that was answered: an event of Live. */
 export type Event = { id: string; time: number; account: string; region: string; operation: string; caller: string; status: number; error: string; ms: number;
-  readUnits: number; writeUnits: number; requestBytes: number; responseBytes: number; request: unknown; response: unknown; fault?: object; isPast?: boolean };
+  readUnits: number; writeUnits: number; requestBytes: number; responseBytes: number; request: unknown; response: unknown; fault?: { rule?: number }; isPast?: boolean };
 /** An event that Live shows, and its request as a line. */
 export type Shown = Event & { pattern: { table: string; text: string } };
 /** Of a refusal: what it says. */

@@ -11,6 +11,9 @@ export const ACCOUNT = "000000000000", REGION = "us-east-1";
 
 export const session = { facts: /** @type {Facts} */ ({ auth: "open", insight: false, iam: false }), key: ACCOUNT, secret: "", region: REGION, table: "" }; // the table that was shown last
 
+/** Where a program finds the server: its address, the region, and the access key of the namespace where any secret will do. */
+export const whereFrom = () => ({ url: ROOT.origin, region: session.region, key: session.facts.auth === "verify" ? "" : session.key });
+
 export class ApiError extends Error {
   /** @param {number} status @param {Refusal} body what the server said */
   constructor(status, body) {

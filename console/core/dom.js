@@ -164,7 +164,7 @@ export function download(name, type, text) {
 }
 
 /**
- * Tabs over panels that are made when they are shown first: [[name, make], ...]. `onshow` gets the name of each that is shown later.
+ * Tabs over panels that are made when they are shown first: [[name, make], ...]; `choose(name)` shows one. `onshow` gets the name of each that is shown later.
  * @param {string} label @param {[string, () => Child][]} panels @param {string} [chosen] by its name; another one is the first
  * @param {(name: string) => void} [onshow]
  */
@@ -187,7 +187,7 @@ export function tabs(label, panels, chosen, onshow) {
   };
   const choose = (/** @type {number} */ i) => { show(i); onshow?.(panels[i][0]); };
   show(Math.max(0, panels.findIndex(([name]) => name === chosen)));
-  return h("div", bar, place);
+  return Object.assign(h("div", bar, place), { choose: (/** @type {string} */ name) => choose(panels.findIndex(([n]) => n === name)) });
 }
 
 /** Rows of texts or nodes; columns as [title, class]. @param {string} caption @param {readonly (readonly string[])[]} columns @param {readonly (readonly Child[])[]} rows */

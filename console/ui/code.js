@@ -2,7 +2,7 @@
 import { typed } from "../model/types.js";
 
 /** @import { Attribute, Input, Item } from "../types.d.ts" */
-/** @typedef {{url: string, region: string}} Server where a program finds it */
+/** @typedef {{url: string, region: string, key?: string}} Server where a program finds it, and the access key of a namespace that any secret opens */
 /** @typedef {(operation: string, input: Input, server: Server) => string} Writer of a program */
 
 const lower = (/** @type {string} */ s) => s[0].toLowerCase() + s.slice(1);
@@ -110,29 +110,29 @@ function rustValue(attribute) {
 const answered = (op, item, items) => (op === "GetItem" ? item : op === "PutItem" ? "" : items);
 
 /**
- * Each is a program as a whole, which takes credentials from where the SDK finds them.
+ * Each is a program as a whole. Where the server verifies signatures, it takes credentials from where the SDK finds them.
  * @type {Record<string, Writer>}
  */
 const LANGUAGES = {
-  Python: (op, input, { url, region }) => {
+  Python: (op, input, { url, region, key }) => {
     const lines = Object.entries(input).map(([k, v]) => `    ${k}=${python(v)},`);
-    return `import boto3\n\nclient = boto3.client("dynamodb", endpoint_url=${quoted.Python(url)}, region_name=${quoted.Python(region)})\nreply = client.${snake(op)}(\n${lines.join("\n")}\n)\nprint(reply${answered(op, '.get("Item")', '["Items"]')})\n`;
+    return `import boto3\n\nclient = boto3.client("dynamodb", endpoint_url=${quoted.Python(url)}, region_name=${quoted.Python(region)}${key ? `, aws_access_key_id=${quoted.Python(key)}, aws_secret_access_key="any"` : ""})\nreply = client.${snake(op)}(\n${lines.join("\n")}\n)\nprint(reply${answered(op, '.get("Item")', '["Items"]')})\n`;
   },
-  JavaScript: (op, input, { url, region }) => {
+  JavaScript: (op, input, { url, region, key }) => {
     const members = Object.entries(input).map(([k, v]) => `  ${k}: ${javascript(v)},`);
-    return `import { DynamoDBClient, ${op}Command } from "@aws-sdk/client-dynamodb";\n\nconst client = new DynamoDBClient({ endpoint: ${JSON.stringify(url)}, region: ${JSON.stringify(region)} });\nconst reply = await client.send(new ${op}Command({\n${members.join("\n")}\n}));\nconsole.log(reply${answered(op, ".Item", ".Items")});\n`;
+    return `import { DynamoDBClient, ${op}Command } from "@aws-sdk/client-dynamodb";\n\nconst client = new DynamoDBClient({ endpoint: ${JSON.stringify(url)}, region: ${JSON.stringify(region)}${key ? `, credentials: { accessKeyId: ${JSON.stringify(key)}, secretAccessKey: "any" }` : ""} });\nconst reply = await client.send(new ${op}Command({\n${members.join("\n")}\n}));\nconsole.log(reply${answered(op, ".Item", ".Items")});\n`;
   },
-  Java: (op, input, { url, region }) => {
+  Java: (op, input, { url, region, key }) => {
     const member = (/** @type {[string, unknown]} */ [k, v]) => {
       const value = VALUES.includes(k) ? javaMap(itemOf(v), javaValue) : k === NAMES ? javaMap(Object.fromEntries(namesOf(v)), quoted.Java) : typeof v === "string" ? quoted.Java(v) : v;
       return `            .${lower(k)}(${value})`;
     };
-    const imports = ["java.net.URI", "java.util.Base64", "java.util.List", "java.util.Map", "software.amazon.awssdk.core.SdkBytes", "software.amazon.awssdk.regions.Region", "software.amazon.awssdk.services.dynamodb.DynamoDbClient",
+    const imports = ["java.net.URI", "java.util.Base64", "java.util.List", "java.util.Map", ...(key ? ["AwsBasicCredentials", "StaticCredentialsProvider"] : []).map((n) => `software.amazon.awssdk.auth.credentials.${n}`), "software.amazon.awssdk.core.SdkBytes", "software.amazon.awssdk.regions.Region", "software.amazon.awssdk.services.dynamodb.DynamoDbClient",
       "software.amazon.awssdk.services.dynamodb.model.AttributeValue", `software.amazon.awssdk.services.dynamodb.model.${op}Request`];
-    return `${imports.map((i) => `import ${i};`).join("\n")}\n\nclass Example {\n    public static void main(String[] args) {\n        var client = DynamoDbClient.builder().endpointOverride(URI.create(${quoted.Java(url)})).region(Region.of(${quoted.Java(region)})).build();
+    return `${imports.map((i) => `import ${i};`).join("\n")}\n\nclass Example {\n    public static void main(String[] args) {\n        var client = DynamoDbClient.builder().endpointOverride(URI.create(${quoted.Java(url)})).region(Region.of(${quoted.Java(region)}))${key ? `.credentialsProvider(StaticCredentialsProvider.create(AwsBasicCredentials.create(${quoted.Java(key)}, "any")))` : ""}.build();
         var reply = client.${lower(op)}(${op}Request.builder()\n${Object.entries(input).map(member).join("\n")}\n            .build());\n        System.out.println(reply${answered(op, ".item()", ".items()")});\n    }\n}\n`;
   },
-  Go: (op, input, { url, region }) => {
+  Go: (op, input, { url, region, key }) => {
     const member = (/** @type {[string, unknown]} */ [k, v]) => {
       let value;
       if (VALUES.includes(k)) value = goMap(itemOf(v));
@@ -142,12 +142,12 @@ const LANGUAGES = {
       return `\t\t${k}: ${value},`;
     };
     const sdk = "github.com/aws/aws-sdk-go-v2", hasTypes = [...VALUES, ...ENUMS].some((n) => n in input); // Go refuses an import that is not used
-    const imports = ["context", "fmt", "log", "", `${sdk}/aws`, `${sdk}/config`, `${sdk}/service/dynamodb`, ...(hasTypes ? [`${sdk}/service/dynamodb/types`] : [])];
-    return `package main\n\nimport (\n${imports.map((i) => (i ? `\t"${i}"` : "")).join("\n")}\n)\n\nfunc main() {\n\tctx := context.Background()\n\tcfg, err := config.LoadDefaultConfig(ctx, config.WithRegion(${quoted.Go(region)}))\n\tif err != nil {\n\t\tlog.Fatal(err)\n\t}
+    const imports = ["context", "fmt", "log", "", `${sdk}/aws`, `${sdk}/config`, ...(key ? [`${sdk}/credentials`] : []), `${sdk}/service/dynamodb`, ...(hasTypes ? [`${sdk}/service/dynamodb/types`] : [])];
+    return `package main\n\nimport (\n${imports.map((i) => (i ? `\t"${i}"` : "")).join("\n")}\n)\n\nfunc main() {\n\tctx := context.Background()\n\tcfg, err := config.LoadDefaultConfig(ctx, config.WithRegion(${quoted.Go(region)})${key ? `, config.WithCredentialsProvider(credentials.NewStaticCredentialsProvider(${quoted.Go(key)}, "any", ""))` : ""})\n\tif err != nil {\n\t\tlog.Fatal(err)\n\t}
 \tclient := dynamodb.NewFromConfig(cfg, func(o *dynamodb.Options) { o.BaseEndpoint = aws.String(${quoted.Go(url)}) })\n\treply, err := client.${op}(ctx, &dynamodb.${op}Input{\n${Object.entries(input).map(member).join("\n")}\n\t})
 \tif err != nil {\n\t\tlog.Fatal(err)\n\t}\n\tfmt.Println(reply${answered(op, ".Item", ".Items")})\n}\n`;
   },
-  Rust: (op, input, { url, region }) => {
+  Rust: (op, input, { url, region, key }) => {
     const calls = Object.entries(input).flatMap(([k, v]) => {
       const call = (/** @type {string[]} */ ...args) => `        .${snake(k)}(${args.join(", ")})`;
       if (k === NAMES) return namesOf(v).map(([n, a]) => call(quoted.Rust(n), quoted.Rust(a)));
@@ -157,10 +157,10 @@ const LANGUAGES = {
     });
     const types = [...(VALUES.some((n) => n in input) ? ["AttributeValue"] : []), ...ENUMS.filter((n) => n in input)];
     const uses = [...(has(input, "B") || has(input, "BS") ? ["aws_sdk_dynamodb::primitives::Blob"] : []), ...types.map((n) => `aws_sdk_dynamodb::types::${n}`), ...(has(input, "M") ? ["std::collections::HashMap"] : [])];
-    return `${uses.map((u) => `use ${u};\n`).join("")}\n#[tokio::main]\nasync fn main() -> Result<(), Box<dyn std::error::Error>> {\n    let config = aws_config::defaults(aws_config::BehaviorVersion::latest()).endpoint_url(${quoted.Rust(url)}).region(aws_config::Region::new(${quoted.Rust(region)})).load().await;
+    return `${uses.map((u) => `use ${u};\n`).join("")}\n#[tokio::main]\nasync fn main() -> Result<(), Box<dyn std::error::Error>> {\n    let config = aws_config::defaults(aws_config::BehaviorVersion::latest()).endpoint_url(${quoted.Rust(url)}).region(aws_config::Region::new(${quoted.Rust(region)}))${key ? `.credentials_provider(aws_sdk_dynamodb::config::Credentials::new(${quoted.Rust(key)}, "any", None, None, "dynalith"))` : ""}.load().await;
     let client = aws_sdk_dynamodb::Client::new(&config);\n    let reply = client\n        .${snake(op)}()\n${calls.join("\n")}\n        .send()\n        .await?;\n    println!("{:?}", reply${answered(op, ".item()", ".items()")});\n    Ok(())\n}\n`.trimStart();
   },
-  CLI: (op, input, { url, region }) => `aws dynamodb ${kebab(op)} --endpoint-url ${url} --region ${region} --cli-input-json '${JSON.stringify(input, null, 2).replaceAll("'", "'\\''")}'\n`,
+  CLI: (op, input, { url, region, key }) => `${key ? `AWS_ACCESS_KEY_ID=${key} AWS_SECRET_ACCESS_KEY=any ` : ""}aws dynamodb ${kebab(op)} --endpoint-url ${url} --region ${region} --cli-input-json '${JSON.stringify(input, null, 2).replaceAll("'", "'\\''")}'\n`,
 };
 
 export const languages = Object.keys(LANGUAGES);

@@ -6,12 +6,13 @@ import { attempt, field, h, select } from "../core/dom.js";
 const OPERATIONS = ["PutItem", "GetItem", "UpdateItem", "DeleteItem", "Query", "Scan", "BatchGetItem", "BatchWriteItem", "TransactGetItems", "TransactWriteItems", "ExecuteStatement"];
 const ERRORS = ["InternalServerError", "ProvisionedThroughputExceededException", "ThrottlingException", "RequestLimitExceeded"];
 
-/** @param {(rule: FaultRule) => Promise<void>} add */
-export function faultForm(add) {
+/** @param {string[]} tables @param {(rule: FaultRule) => Promise<void>} add */
+export function faultForm(tables, add) {
   const count = h("input", { type: "number", min: "1", value: "1" });
   const operation = select([["", "any operation"], ...OPERATIONS.map((o) => /** @type {[string, string]} */ ([o, o]))], "PutItem"), error = select(ERRORS, ERRORS[0]);
+  const table = select([["", "any table"], ...tables.map((t) => /** @type {[string, string]} */ ([t, t]))], "");
   return h("form", { onsubmit: (e) => {
     e.preventDefault();
-    attempt(() => add({ ...(operation.value ? { operation: operation.value } : {}), first: Number(count.value), error: error.value }))();
-  } }, h("div.fields", field("Fail the next", count), field("Requests of", operation), field("With", error)), h("div.row", h("button", { type: "submit" }, "Add the fault")));
+    attempt(() => add({ ...(operation.value ? { operation: operation.value } : {}), ...(table.value ? { table: table.value } : {}), first: Number(count.value), error: error.value }))();
+  } }, h("div.fields", field("Fail the next", count), field("Requests of", operation), field("On", table), field("With", error)), h("div.row", h("button", { type: "submit" }, "Add the fault")));
 }

@@ -1,6 +1,6 @@
 // What was asked in this browser, and what was saved under a name. Each is an address that opens the
 // same form; the address can be sent to others.
-import { copy, dialog, field, fill, h, note, number } from "../core/dom.js";
+import { dialog, field, fill, h, moment, note, number } from "../core/dom.js";
 import { session } from "../core/api.js";
 import { addressOf, readAddress } from "../core/address.js";
 
@@ -39,11 +39,11 @@ export function history(view, now) {
 
   function tell() {
     const saved = savedQueries(view), runs = read("runs", view);
-    fill(element, h("div.row", h("button.small", { type: "button", onclick: save }, "Save this query"), h("button.small", { type: "button", onclick: () => copy(new URL(now().address, location.href).href) }, "Copy the link")),
+    fill(element, h("div.row", h("button.small", { type: "button", onclick: save }, "Save this query")),
       h("h2.gap", "Saved"), saved.length ? saved.map((e) => h("div.entry", link(e), e.name !== e.title && h("small.quiet", e.title),
         h("button.small", { type: "button", "aria-label": `Forget ${e.name}`, onclick: () => { write("saved", view, saved.filter((s) => s !== e)); tell(); } }, "Forget")))
         : h("p.quiet", "A saved query is kept in this browser. Its link opens it anywhere."),
-      h("h2.gap", "Run before"), runs.length ? [runs.map((e) => h("div.entry", link(e), h("small.quiet", [new Date(e.time ?? 0).toLocaleString(), e.as && `as ${e.as}`, e.said].filter(Boolean).join(" · ")))),
+      h("h2.gap", "Run before"), runs.length ? [runs.map((e) => h("div.entry", link(e), h("small.quiet", [moment((e.time ?? 0) / 1000), e.as && `as ${e.as}`, e.said].filter(Boolean).join(" · ")))),
         h("button.small", { type: "button", onclick: () => { write("runs", view, []); tell(); } }, `Forget ${number(runs.length)} ${runs.length === 1 ? "run" : "runs"}`)] : h("p.quiet", "Nothing was run yet."));
   }
 

@@ -1,7 +1,7 @@
 // The editor of an item: a form, native or DynamoDB JSON, checked while it is typed, with what an edit
 // changes and the request as code; saved only where nobody else has changed the item meanwhile.
 import { copy, dialog, fill, h, messageOf, note, number, select } from "../core/dom.js";
-import { ROOT, session } from "../core/api.js";
+import { whereFrom } from "../core/api.js";
 import { deleteRead, differing, isCollision, putNew, writeEdit } from "../core/writes.js";
 import { codeFor, languages } from "./code.js";
 import { keepDeleted } from "./selection.js";
@@ -60,7 +60,7 @@ export function openItem(table, base, done, draft = base ?? blank(table)) {
     changes.hidden = !names.length;
     what.textContent = `Changes ${number(names.length)} ${names.length === 1 ? "attribute" : "attributes"}: ${names.slice(0, 6).join(", ")}${names.length > 6 ? ", …" : ""}`;
     fill(lines, base && changes.open && diff(input.written(base), input.written(item)));
-    code.textContent = programs.open ? codeFor(language, "PutItem", { TableName: table.TableName, Item: ordered(item, keys) }, { url: ROOT.origin, region: session.region }) : "";
+    code.textContent = programs.open ? codeFor(language, "PutItem", { TableName: table.TableName, Item: ordered(item, keys) }, whereFrom()) : "";
   }
   const changes = h("details", { hidden: true, ontoggle: () => read() }, what, lines);
   const programs = h("details", { ontoggle: () => read() }, h("summary", "As code"),

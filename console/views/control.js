@@ -1,8 +1,10 @@
 // What tests control: clock, checkpoints, snapshots, clones, faults, throughput, lag, conflicts, namespaces; backups, exports, replicas; insight.
-import { attempt, check, confirmByName, copy, field, fill, h, messageOf, moment, note, number, plainTable, select, tabs } from "../core/dom.js";
+import { attempt, check, confirmByName, copy, dialog, field, fill, h, messageOf, moment, note, number, plainTable, select, tabs } from "../core/dom.js";
 import { ACCOUNT, all, allTables, api, control, listTables, session, tellChanges } from "../core/api.js";
 import { addressIn } from "../core/address.js";
 import { faultForm } from "../ui/fault_form.js";
+import { faultRules } from "../ui/fault_rules.js";
+import { throughputView } from "../ui/throughput.js";
 import { insight } from "./insight.js";
 import { stay, tellClock } from "../main.js";
 
@@ -13,6 +15,13 @@ const input = (props = {}) => h("input", { type: "text", spellcheck: false, auto
 /** @param {string} label @param {() => unknown} action */
 const button = (label, action, kind = "") => h("button", { type: "button", className: kind, onclick: attempt(action) }, label);
 
+/** Seconds as a person says them. @param {number} seconds */
+function span(seconds) {
+  const n = Math.round(Math.abs(seconds)), parts = /** @type {[number, string][]} */ ([[Math.floor(n / 86400), "d"], [Math.floor(n / 3600) % 24, "h"], [Math.floor(n / 60) % 60, "min"], [n % 60, "s"]]);
+  const first = parts.findIndex(([v]) => v > 0);
+  return parts.slice(first, first + 2).filter(([v]) => v > 0).map(([v, unit]) => `${v} ${unit}`).join(" ");
+}
+
 /** A card that loads itself: `body(reload)` gives its content. @param {string} title @param {(reload: () => Promise<void>) => Promise<Child>} body */
 function card(title, body, isWide = false) {
   const place = h("div", h("p.quiet", "Loading …")), element = h(isWide ? "section.card.wide" : "section.card", { "aria-label": title }, h("h2", title), place);
@@ -22,32 +31,41 @@ function card(title, body, isWide = false) {
 }
 
 const clock = () => card("Clock", async (reload) => {
-  const now = await control("GET", "clock"), at = input({ placeholder: "2030-01-31T12:00:00Z", "aria-label": "Time to set" });
-  const turn = async (/** @type {object} */ body) => { const { expired } = await control("POST", "clock", body); note(expired ? `${number(expired)} items expired` : "The clock is turned"); await Promise.all([reload(), tellClock()]); };
-  return [h("p", h("strong.mono", now.iso), " ", now.frozen ? h("span.badge.warn", "frozen") : h("span.badge", "running"), now.offset ? h("span.quiet", ` ${number(Math.round(now.offset))} s from the machine's`) : null),
+  const now = await control("GET", "clock"), at = input({ placeholder: "2030-01-31T12:00:00Z", "aria-label": "Time to set" }), shown = h("strong.mono"), read = performance.now();
+  const turn = async (/** @type {object} */ body, said = "The clock is turned") => {
+    const { expired } = await control("POST", "clock", body);
+    note(expired ? `${said}; ${number(expired)} items expired` : said);
+    await Promise.all([reload(), tellClock()]);
+  };
+  const tick = () => {
+    shown.textContent = `${moment(Math.floor(now.now + (now.frozen ? 0 : (performance.now() - read) / 1000)))} UTC`;
+    if (!now.frozen) setTimeout(() => shown.isConnected && tick(), 1000);
+  };
+  tick();
+  return [h("p", shown, " ", now.frozen ? h("span.badge.warn", "frozen") : h("span.badge", "running"), Math.abs(now.offset) >= 1 ? h("span.quiet", ` ${span(now.offset)} ${now.offset > 0 ? "ahead of" : "behind"} the machine's clock`) : null),
     h("div.row", button(now.frozen ? "Let it run" : "Freeze", () => turn({ freeze: !now.frozen })), button("+1 h", () => turn({ advance: "1h" })), button("+1 d", () => turn({ advance: "1d" })),
-      button("Now", () => turn({ release: true }))),
-    h("div.row", at, button("Set", () => turn({ set: /^\d+$/.test(at.value) ? Number(at.value) : at.value })))];
+      button("Now", () => turn({ release: true }, "The clock shows the machine's time again"))),
+    h("div.row", at, button("Set", () => turn({ set: /^\d+$/.test(at.value) ? Number(at.value) : at.value }))),
+    h("p.quiet", "Time to live, streams, backups and throughput go by this clock. A frozen clock that is let run goes on from where it stands; Now takes it back to the machine's time.")];
 });
 
 /**
  * Names with the time they were made, and what can be done with each.
- * @param {string} title @param {string} what @param {string} why it and not the other @param {() => Promise<Named[]>} list @param {(name: string) => Promise<unknown>} make
+ * @param {string} title @param {string} what @param {string} about what it is for @param {() => Promise<Named[]>} list @param {(name: string) => Promise<unknown>} make
  * @param {(row: Named, reload: () => Promise<void>) => Child} actions
  */
-const named = (title, what, why, list, make, actions) => card(title, async (reload) => {
+const named = (title, what, about, list, make, actions) => card(title, async (reload) => {
   const rows = await list(), name = input({ placeholder: "name", "aria-label": `Name of the ${what}` });
-  return [h("p.quiet", why), rows.length ? plainTable(title, [["Name"], ["Made", "tight"], [""]], rows.map((r) => [r.name, moment(r.created), h("div.row", actions(r, reload))])) : h("p.quiet", `There is no ${what}.`),
+  return [h("p.quiet", about), rows.length ? plainTable(title, [["Name"], ["Made", "tight"], [""]], rows.map((r) => [r.name, moment(r.created), h("div.row", actions(r, reload))])) : h("p.quiet", `There is no ${what}.`),
     h("div.row", name, button(`Make a ${what}`, async () => { await make(name.value.trim()); note(`Made ${name.value.trim()}`); await reload(); }))];
 });
 
-const checkpoints = () => named("Checkpoints", "checkpoint",
-  "Marks this moment, however much data there is. Rolling back undoes all changes since, as often as you like: right between tests.", async () => (await control("GET", "checkpoints")).checkpoints, (name) => control("POST", "checkpoints", { name }), ({ name }, reload) => [
-  button("Roll back", async () => { await control("POST", `checkpoints/${name}/rollback`); note(`Back at ${name}`); await reload(); }, "small"),
+const checkpoints = () => named("Checkpoints", "checkpoint", "Marks this moment, however much data there is. Rolling back undoes all changes since, as often as you like: right between tests.", async () => (await control("GET", "checkpoints")).checkpoints, (name) => control("POST", "checkpoints", { name }), ({ name, created }, reload) => [
+  button("Roll back", () => { dialog(`Roll back to ${name}`, h("p", `All changes since ${moment(created)} are undone, in all tables of the namespace, whoever made them.`),
+    [["Keep what there is", ""], ["Roll back now", "danger", async () => { await control("POST", `checkpoints/${name}/rollback`); note(`Back at ${name}`); await reload(); }]]); }, "small"),
   button("Forget", async () => { await control("DELETE", `checkpoints/${name}`); await reload(); }, "small")]);
 
-const snapshots = () => named("Snapshots", "snapshot",
-  "Copies all tables aside. The copy outlives a reset, a rollback and all checkpoints, and dynalith dump makes it a file: right for seed data.", async () => (await control("GET", "snapshots")).snapshots, (name) => control("PUT", `snapshots/${name}`), ({ name }, reload) => [
+const snapshots = () => named("Snapshots", "snapshot", "Copies all tables aside. The copy outlives a reset, a rollback and all checkpoints, and dynalith dump makes it a file: right for seed data.", async () => (await control("GET", "snapshots")).snapshots, (name) => control("PUT", `snapshots/${name}`), ({ name }, reload) => [
   button("Restore", () => confirmByName(`Restore ${name}`, name, "The copy takes the place of all that the namespace has.", async () => { await control("POST", `snapshots/${name}/restore`); note(`Restored ${name}`); }, "Restore"), "small"),
   button("Delete", async () => { await control("DELETE", `snapshots/${name}`); await reload(); }, "small")]);
 
@@ -89,30 +107,17 @@ const faults = () => card("Faults", async (reload) => {
     } finally { await reload(); }
   }))));
   const json = h("textarea", { rows: 6, spellcheck: false, "aria-label": "The rules as JSON", value: JSON.stringify(now, null, 1) });
-  return [faultForm((rule) => changeAndShow((all) => [...all, rule])), h("div.columns", switches), rules.length ? plainTable("Rules", [["Rule"], ["Matched", "number"], ["Fired", "number"]], rules.map((r) => [h("code", JSON.stringify(bare(r))), number(r.matched), number(r.fired)])) : null,
-    h("details", h("summary", "All rules as JSON"), json, h("div.row", button("Set the rules", () => changeAndShow(() => JSON.parse(json.value))), button("Clear", () => changeAndShow(() => [])))),
-    h("div.row", button("Refresh", reload))];
+  return [faultForm(await listTables(), (rule) => changeAndShow((all) => [...all, rule])), h("div.columns.gap", switches),
+    faultRules(rules, (i) => changeAndShow((all) => all.filter((r, k) => k !== i || !alike(r, now[i])))),
+    h("details", h("summary", "All rules as JSON"), json, h("div.row", button("Set the rules", () => changeAndShow(() => JSON.parse(json.value))))),
+    h("div.row", button("Refresh", reload), rules.length && button("Clear", () => changeAndShow(() => [])))];
 }, true);
 
-/** Why requests of a table and its indexes were throttled, and how often: "reason 3". @param {object} state */
-function throttledOf(state) {
-  const found = /** @type {Map<string, number>} */ (new Map());
-  const look = (/** @type {object} */ part) => {
-    for (const [name, value] of Object.entries(part)) {
-      if (value === null || typeof value !== "object") continue;
-      if (name !== "throttled") { look(value); continue; }
-      for (const [reason, n] of Object.entries(value)) found.set(reason, (found.get(reason) ?? 0) + Number(n));
-    }
-  };
-  look(state);
-  return [...found].map(([reason, n]) => `${reason} ${number(n)}`).join(", ");
-}
-
 const throughput = () => card("Throughput", async (reload) => {
-  const now = await control("GET", "throughput"), rows = Object.entries(now.tables ?? {});
+  const now = await control("GET", "throughput"), tables = now.tables ?? {};
   return [h("p", check("Enforce the throughput of tables as AWS does", now.throughput === "enforce", attempt(async (/** @type {boolean} */ on) => { await control("PUT", "throughput", { throughput: on ? "enforce" : "off" }); await reload(); }))),
-    rows.length ? rows.map(([name, t]) => h("details", h("summary", name, throttledOf(t) && h("span.warn", ` throttled: ${throttledOf(t)}`)), h("pre", JSON.stringify(t, null, 1)))) : h("p.quiet", "Nothing was consumed yet."), button("Refresh", reload)];
-});
+    Object.keys(tables).length ? throughputView(tables) : h("p.quiet", "Nothing was consumed yet."), h("div.row", button("Refresh", reload))];
+}, true);
 
 const lag = () => card("Lag of reads", async (reload) => {
   const now = await control("GET", "lag"), ms = input({ type: "number", min: "0", value: String(now.lag ?? 0) }), index = input({ type: "number", min: "0", value: String(now.index_lag ?? 0) }), jitter = input({ type: "number", min: "0", value: String(now.jitter ?? 0) });

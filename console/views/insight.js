@@ -24,7 +24,8 @@ function heat(tables) {
   const picture = svg("svg", { viewBox: `0 0 ${columns * size} ${Math.max(1, Math.ceil(all.length / columns)) * size}`, role: "img", "aria-label": `The ${all.length} partitions with most units`, class: "plot" });
   all.forEach((p, i) => picture.append(svg("rect", { x: (i % columns) * size + 1, y: Math.floor(i / columns) * size + 1, width: size - 2, height: size - 2, rx: 3, class: "bar-fill", opacity: (0.12 + 0.88 * p.units / most).toFixed(2) },
     svg("title", {}, `${p.table} ${p.partition}: ${number(Math.round(p.units * 10) / 10)} units, ${number(p.requests)} requests`))));
-  return all.length ? h("figure", h("figcaption", "Partitions with most units"), picture) : null;
+  return all.length ? h("figure", h("figcaption", "Partitions with most units, a tile each: the darker, the more"), picture,
+    h("ol.plain", all.slice(0, 5).map((p) => h("li", h("span.mono", `${p.table} ${p.partition}`), ` ${number(Math.round(p.units * 10) / 10)} units, ${number(p.requests)} requests`)))) : null;
 }
 
 export function insight() {
@@ -38,13 +39,13 @@ export function insight() {
       h("span", h("strong", number(patterns.length)), " patterns"), h("span.push"), h("button", { type: "button", onclick: load }, "Refresh"),
       h("button", { type: "button", onclick: attempt(async () => { await control("DELETE", "insight"); await load(); }) }, "Forget all")),
     seen.findings.length ? h("section.card", h("h2", "Findings"), plainTable("Findings", [["Finding"], ["Where"], ["Units", "number"]], seen.findings.map((f) => [findingView(f), f.where, number(f.units)]))) : null,
+    h("section.card", h("h2", "Patterns"), pricedPatterns(seen, patterns, [["Pattern"], ["Calls", "number"], ["Read", "number"], ["Returned", "number"], ["Units", "number"], ["p99 ms", "number"], ["Errors"]],
+      (p) => [h("span.mono", patternName(p)), number(p.calls), number(p.items_read), number(p.items_returned), units(p.read_units + p.write_units), (p.latency_ms?.p99 ?? 0).toFixed(2),
+        Object.entries(p.errors ?? {}).map(([k, v]) => `${k} ${number(v)}`).join(", ")], asked)),
     patterns.length ? h("div.cards.large", h("section.card", bars("Units by pattern", patterns.slice(0, 12).map((p) => [patternName(p), p.read_units + p.write_units]), "units")),
       h("section.card", bars("Latency by pattern, 99th percentile", patterns.slice(0, 12).map((p) => [patternName(p), p.latency_ms?.p99 ?? 0]), "ms")),
       h("section.card", bars("Item size by pattern, median", patterns.filter((p) => p.item_bytes).slice(0, 12).map((p) => [patternName(p), p.item_bytes?.median ?? 0]), "bytes")),
-      h("section.card", heat(seen.tables))) : null,
-    h("section.card", h("h2", "Patterns"), pricedPatterns(seen, patterns, [["Pattern"], ["Calls", "number"], ["Read", "number"], ["Returned", "number"], ["Units", "number"], ["p99 ms", "number"], ["Errors"]],
-      (p) => [h("span.mono", patternName(p)), number(p.calls), number(p.items_read), number(p.items_returned), units(p.read_units + p.write_units), (p.latency_ms?.p99 ?? 0).toFixed(2),
-        Object.entries(p.errors ?? {}).map(([k, v]) => `${k} ${v}`).join(", ")], asked)));
+      h("section.card", heat(seen.tables))) : null);
   });
   load();
   return place;

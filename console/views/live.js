@@ -27,7 +27,8 @@ function reasons(e) {
   const answer = /** @type {Refused} */ (Object(typeof e.response === "string" ? readJson(e.response) : e.response)), message = answer.message ?? answer.Message;
   const throttled = (answer.ThrottlingReasons ?? []).map((r) => [`${r.reason}: ${r.resource?.split(":").pop() ?? ""}`, whyThrottled(r.reason ?? "", r.resource ?? "")]);
   const cancelled = (answer.CancellationReasons ?? []).flatMap((r, i) => (r.Code && r.Code !== "None" ? [`member ${i + 1}: ${r.Code}${r.Message ? `, ${r.Message}` : ""}`] : []));
-  const why = [...throttled.map(([code, sentence]) => [h("p.warn", code), sentence && h("p", sentence, " ", h("a", { href: addressOf("control", "Faults and limits") }, "What is left and consumed"))]),
+  const ruled = e.fault?.rule && h("p", `Rule ${e.fault.rule} of the faults acted on this request. `, h("a", { href: addressOf("control", "Faults and limits") }, "The rules"));
+  const why = ruled ? [ruled] : [...throttled.map(([code, sentence]) => [h("p.warn", code), sentence && h("p", sentence, " ", h("a", { href: addressOf("control", "Faults and limits") }, "What is left and consumed"))]),
     ...cancelled.map((w) => h("p.warn", w))];
   return [...(message ? [["Message", message]] : []), ...(why.length ? [["Why", why]] : [])];
 }

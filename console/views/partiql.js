@@ -1,5 +1,5 @@
 // PartiQL: statements with completion of tables, indexes and attributes; the results as rows; what was asked before.
-import { attempt, field, fill, h, messageOf, note, number, tabs } from "../core/dom.js";
+import { attempt, copy, field, fill, h, messageOf, note, number, tabs } from "../core/dom.js";
 import { allTables, api, sampleTable } from "../core/api.js";
 import { entitiesOf } from "../ui/names.js";
 import { openItem } from "../ui/item.js";
@@ -153,6 +153,7 @@ export async function show(main, [given = "", as = ""]) {
   text.addEventListener("keydown", (e) => { if (e.key === "Enter" && (e.ctrlKey || e.metaKey)) { e.preventDefault(); attempt(() => run())(); } });
   text.addEventListener("change", keepAddress);
   main.append(h("div.tools", h("h1", "PartiQL"), h("span.quiet.middle", "Ctrl+Enter runs, Ctrl+Space completes"), identity.control && field("Run as", identity.control), h("span.push"), figures, more,
+    h("button", { type: "button", title: "Of the statement as it stands", onclick: () => { keepAddress(); copy(location.href); } }, "Copy the link"),
     h("button", { type: "button", onclick: attempt(explain) }, "Explain"), h("button.main", { type: "button", onclick: attempt(() => run()) }, "Run")),
   h("div.editor", text, list, problem),
   h("div.split", view.element, h("aside.side.query", { tabIndex: 0, "aria-label": "Plan and history" }, tabs("The statement", [["Plan", () => plan], ["Count", () => counted.element], ["History", () => past.element]]))));

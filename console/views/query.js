@@ -1,6 +1,6 @@
 // The query builder: a key condition, filters and a projection become a Query, a Scan or a GetItem; it shows items, units, the plan, the request as code, and what was asked before.
 import { attempt, copy, field, focusOn, h, messageOf, note, number, select, tabs } from "../core/dom.js";
-import { ROOT, api, listTables, sampleTable, session } from "../core/api.js";
+import { api, listTables, sampleTable, session, whereFrom } from "../core/api.js";
 import { codeFor, languages } from "../ui/code.js";
 import { pivots } from "./collections.js";
 import { entitiesOf } from "../ui/names.js";
@@ -28,6 +28,7 @@ import { go, stay } from "../main.js";
 const SORTS = [["", "any"], ["=", "is"], ["begins_with", "begins with"], ["<", "<"], ["<=", "≤"], [">", ">"], [">=", "≥"], ["BETWEEN", "between"]];
 const FILTERS = [["=", "is"], ["<>", "is not"], ["<", "<"], ["<=", "≤"], [">", ">"], [">=", "≥"], ["BETWEEN", "between"], ["begins_with", "begins with"], ["contains", "contains"],
   ["attribute_exists", "is there"], ["attribute_not_exists", "is not there"]];
+const SCANNED = 1000; // items of a table that a link may scan
 const TYPES = [["S", "String"], ["N", "Number"], ["B", "Binary"], ["BOOL", "Boolean"]];
 
 /** The controls of a filter. @param {() => void} remove @param {() => void} onchange */
@@ -79,7 +80,9 @@ export async function show(main, [name, index = "", kept = ""]) {
   const operator = select(SORTS, "", (v) => { second.hidden = v !== "BETWEEN"; write(); });
   const projection = h("input.short", { type: "text", placeholder: "all", spellcheck: false, oninput: changed }), limit = h("input", { type: "number", min: "1", oninput: changed });
   const order = select([["", "ascending"], ["1", "descending"]], "", changed);
-  const consistent = select([["", "eventual"], ["1", "strong"]], "", changed);
+  const isGlobal = (table.GlobalSecondaryIndexes ?? []).some((i) => i.IndexName === pivot.name);
+  const consistent = select([["", "eventual"], ...(isGlobal ? [] : [["1", "strong"]])], "", changed);
+  if (isGlobal) consistent.title = "Reads of a global index are eventually consistent";
   const filters = /** @type {ReturnType<typeof filterRow>[]} */ ([]), place = h("div"), problem = h("p.problem", { role: "alert" });
   const request = h("pre", { tabIndex: 0, "aria-label": "The request" }), kind = h("span.badge"), figures = h("span.quiet.middle", { role: "status" });
   const code = h("pre", { tabIndex: 0, "aria-label": "The request as code" }), plan = h("div", h("p.quiet", "Run or explain the request to see its plan."));
@@ -94,7 +97,7 @@ export async function show(main, [name, index = "", kept = ""]) {
     asked = build(table, pivot, form());
     kind.textContent = asked.operation;
     request.textContent = JSON.stringify(asked.input, null, 2);
-    code.textContent = codeFor(language, asked.operation, asked.input, { url: ROOT.origin, region: session.region });
+    code.textContent = codeFor(language, asked.operation, asked.input, whereFrom());
   }
   const past = history("query", () => ({ address: location.hash, title: [asked.operation, name, pattern(asked.input).text].filter(Boolean).join(" ") }));
   const run = async (/** @type {Item | undefined} */ start = undefined) => {
@@ -102,6 +105,14 @@ export async function show(main, [name, index = "", kept = ""]) {
     try { await ask(start); } catch (error) {
       if (await showGone(main, "query", name, error)) return;
       problem.textContent = messageOf(error);
+      if (!start) { // what the request before this one found is no answer to it
+        items = [];
+        next = undefined;
+        figures.textContent = "";
+        more.disabled = out.disabled = true;
+        counted.tell();
+        view.toTop();
+      }
       await explain();
     }
   };
@@ -137,7 +148,7 @@ export async function show(main, [name, index = "", kept = ""]) {
       columns(type).map((n) => (Object.hasOwn(item, n) ? cell(n, brief(item[n])) : h("div.cell", { role: "gridcell" })))], open: () => edit(item) };
   } });
   const chosen = selection(table, attempt(() => run()), () => { view.refresh(); view.element.focus({ preventScroll: true }); }, true);
-  const counted = counts({ keys: [...hash, ...range, ...keys.filter((n) => !hash.includes(n) && !range.includes(n))], items: () => items, isAll: () => !next, entityOf: (item) => entities.of(item).name,
+  const counted = counts({ keys: [...new Set([...keys.filter((n) => !hash.includes(n)), ...range, ...hash])], items: () => items, isAll: () => !next, entityOf: (item) => entities.of(item).name,
     readOn: () => readMore(() => items.length, () => next, run), open: (value) => go("collections", name, pivot.name, value) });
   const out = h("button", { type: "button", disabled: true, onclick: () => exportItems(name, items, !next) }, "Export");
   const more = h("button", { type: "button", disabled: true, onclick: attempt(() => run(next)) }, "Next page");
@@ -148,7 +159,8 @@ export async function show(main, [name, index = "", kept = ""]) {
     if (filter) row.put(filter); else focusOn(row.node, "input");
   };
   const codes = h("div", h("div.row", select(languages, language, (v) => { language = v; write(); }, { "aria-label": "Language" }), h("button.small", { type: "button", onclick: () => copy(code.textContent ?? "") }, "Copy")), code);
-  const side = h("aside.side.query", { tabIndex: 0, "aria-label": "The request" }, tabs("The request", [["Plan", () => plan], ["Code", () => codes], ["Request", () => h("div", request)], ["Count", () => counted.element], ["History", () => past.element]]));
+  const views = tabs("The request", [["Plan", () => plan], ["Code", () => codes], ["Request", () => h("div", request)], ["Count", () => counted.element], ["History", () => past.element]]);
+  const side = h("aside.side.query", { tabIndex: 0, "aria-label": "The request" }, views);
   const typed = (/** @type {string} */ n) => `${n} (${keyType(table, n)})`;
   /** @param {Given} f */
   function restore(f) {
@@ -169,12 +181,13 @@ export async function show(main, [name, index = "", kept = ""]) {
       hash.map((n, i) => field(`Partition key ${typed(n)}`, hashes[i])), range.length ? [field(`Sort key ${typed(range[0])}`, operator), field("Value", first), second] : [],
       field("Order", order), field("Limit", limit), field("Attributes", projection), field("Consistency", consistent), identity.control && field("Run as", identity.control)),
     h("div.tools", h("button", { type: "button", onclick: () => add() }, "Add a filter"), place, h("div.row.push", figures, kind, more, out,
-      h("button", { type: "button", onclick: attempt(explain) }, "Explain"), h("button.main", { type: "submit" }, "Run"))));
+      h("button", { type: "button", title: "Of the request as it stands: whoever opens it sees what it finds", onclick: () => copy(location.href) }, "Copy the link"),
+      h("button", { type: "button", onclick: attempt(async () => { problem.textContent = ""; views.choose("Plan"); await explain(); }) }, "Explain"), h("button.main", { type: "submit" }, "Run"))));
   main.append(head, problem, chosen.bar, h("div.split", view.element, side));
   limit.style.width = "80px";
   restore(given);
   write();
   isWhole = true;
-  if (Object.keys(given).length && asked.operation !== "Scan") attempt(() => run())(); // a link opens what it was made of
+  if (Object.keys(given).length && (asked.operation !== "Scan" || (table.ItemCount ?? 0) <= SCANNED)) attempt(() => run())(); // a link opens what it was made of
   return () => view.end();
 }

@@ -233,8 +233,10 @@ static bool judge_fault_rule(struct call *call, struct fault_rule *rule,
 	uint64_t key_count;
 	if (!count_match(rule, key, &key_count))
 		return false;
-	mark_reply(&fault_call_of(call)->reply, &rule->effect, latency_of(rule, key, key_count));
-	fault_call_of(call)->is_done_first =
+	struct fault_call *own = fault_call_of(call);
+	own->reply.rule = (uint32_t)(rule - own->set->rules) + 1;
+	mark_reply(&own->reply, &rule->effect, latency_of(rule, key, key_count));
+	own->is_done_first =
 		rule->effect.kind == FAULT_CLOSE && rule->effect.is_after;
 	return true;
 }

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 struct fault_reply {
+	uint32_t rule;          /* that acted on the request last, from 1; 0: none did */
 	uint64_t delay_ms;      /* the answer waits for so long when it is ready */
 	bool is_dropped;        /* the connection is closed in place of an answer */
 	bool is_crc_wrong;      /* x-amz-crc32 is not that of the body */

@@ -236,6 +236,8 @@ static void write_fault(struct json_out *out, const struct fault_reply *fault)
 {
 	json_out_name(out, STR("fault"));
 	json_out_open(out, '{');
+	if (fault->rule)
+		json_out_field_integer(out, "rule", fault->rule);
 	json_out_field_integer(out, "delayMs", (int64_t)fault->delay_ms);
 	json_out_field_boolean(out, "isDropped", fault->is_dropped);
 	json_out_field_boolean(out, "isCrcWrong", fault->is_crc_wrong);
@@ -245,7 +247,8 @@ static void write_fault(struct json_out *out, const struct fault_reply *fault)
 
 static bool is_faulty(const struct fault_reply *fault)
 {
-	return fault->delay_ms || fault->is_dropped || fault->is_crc_wrong || fault->piece_bytes;
+	return fault->rule || fault->delay_ms || fault->is_dropped || fault->is_crc_wrong ||
+	       fault->piece_bytes;
 }
 
 static struct str describe_event(const struct watcher *watcher, const struct entry *entry,

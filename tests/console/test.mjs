@@ -800,26 +800,28 @@ const steps = {
     await p.click("Let it run");
     await p.shows("running");
     await p.click("Now");
-    await p.shows("The clock is turned");
+    await p.shows("The clock shows the machine's time again");
     await p.view("control");
     await p.click("Faults and limits");
     assert.equal(await p.page.evaluate(() => location.hash), "#/control/Faults%20and%20limits");
     await p.click("Add the fault");
-    await p.shows('{"operation":"PutItem","first":1,"error":"InternalServerError"}');
+    await p.shows("PutItem, the first 1: fails with InternalServerError");
     const fails = async () => (await fetch(root, { method: "POST", headers: { "x-amz-target": "DynamoDB_20120810.PutItem", "content-type": "application/x-amz-json-1.0", authorization: "AWS4-HMAC-SHA256 Credential=000000000000/20260101/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=0", "x-amz-date": "20260101T000000Z" },
       body: JSON.stringify({ TableName: "shop", Item: { PK: { S: "F" }, SK: { S: "0" } } }) })).status;
     assert.deepEqual([await fails(), await fails()], [500, 200]);
+    await p.until(() => document.querySelector("table.plain .badge")?.innerText === "spent", "a rule that acts no more");
+    await p.click("Remove");
+    await p.shows("There is no rule.");
     await p.click("All rules as JSON");
     await p.fill("The rules as JSON", '[{"operation": "PutItem", "times": 1}]');
     await p.click("Set the rules");
     await p.shows(/times/);
     assert.equal(await p.page.$eval("[aria-label='The rules as JSON']", (e) => e.value), '[{"operation": "PutItem", "times": 1}]'); // what was typed stays
-    await p.click("Clear");
     await p.check("Fail one request in ten");
-    await p.shows("\"probability\":0.1");
+    await p.shows("any request, by chance, 0.1: fails with InternalServerError");
     await p.check("Fail one request in ten");
     await p.check("Throttle every third write");
-    await p.shows("\"every\":3");
+    await p.shows("PutItem, UpdateItem, DeleteItem, one in 3: fails with ProvisionedThroughputExceededException");
     for (let i = 0; i < 3; i++) await api("PutItem", { TableName: "shop", Item: { PK: { S: "F" }, SK: { S: String(i) } } }).catch(() => {});
     await sound("faults");
     await p.view("live");
@@ -829,7 +831,7 @@ const steps = {
     await p.click("Faults and limits");
     await p.shows("Throttle every third write");
     await p.check("Throttle every third write");
-    await p.until(() => !document.body.innerText.includes("\"every\":3"), "no rule");
+    await p.until(() => !document.body.innerText.includes("one in 3"), "no rule");
     assert.ok(!(await api("ListTables")).error);
   },
   async controlOfState() {
@@ -856,6 +858,7 @@ const steps = {
     await p.page.keyboard.press("Escape");
     await saved();
     await p.click("Roll back");
+    await p.click("Roll back now");
     await p.shows("Back at before");
     assert.equal(await get("GONE", "x"), undefined);
     await p.fill("To accounts", "333333333333");
@@ -902,7 +905,7 @@ const steps = {
     await p.quiet();
     await p.shows("Units by pattern", "Findings", "GetItem", "scan Scan reads the whole table");
     await p.fill("Requests a second", "0");
-    await p.until(() => [...document.querySelectorAll("section:last-of-type tbody tr")].every((r) => r.innerText.includes("$0.00")), "nothing asked costs nothing");
+    await p.until(() => [...document.querySelectorAll("[aria-label='Access patterns and costs'] tbody tr")].every((r) => r.innerText.includes("$0.00")), "nothing asked costs nothing");
     await p.fill("Requests a second", "1000000");
     await p.shows(/\$\d{1,3}(,\d{3})+/);
     await sound("insight");
@@ -1088,7 +1091,7 @@ const steps = {
       await q.page.evaluate(() => document.querySelector(".grid [role=rowgroup] .line").click());
       await q.shows(/Why\s+TableWriteProvisionedThroughputExceeded: table\/small/, "Writes to table small: its provisioned write units a second are used up");
       await q.page.click("aside a[href='#/control/Faults%20and%20limits']");
-      await q.shows(/small throttled: .*\d/);
+      await q.shows(/small, provisioned throttled \d+ times/);
       await sound("throttled", q);
     } finally { await q.browser.close(); }
   },

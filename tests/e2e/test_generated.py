@@ -45,7 +45,7 @@ REQUESTS = {
 WRITER = """import { readFileSync, writeFileSync } from "node:fs";
 import { codeFor } from "./ui/code.js";
 const { requests, files, url } = JSON.parse(readFileSync(0, "utf8"));
-for (const [language, name, path] of files) writeFileSync(path, codeFor(language, ...requests[name], { url, region: "us-east-1" }));
+for (const [language, name, path] of files) writeFileSync(path, codeFor(language, ...requests[name], { url, region: "us-east-1", key: name === "get" ? undefined : "000000000000" }));
 """
 
 

@@ -303,6 +303,16 @@ TEST(answers_are_marked)
 	CHECK_INT(get("a").fault.piece_bytes, 0);
 }
 
+TEST(answers_name_the_rule_that_acted)
+{
+	CHECK(set("{\"operation\":\"PutItem\",\"latency\":0},"
+		  "{\"operation\":\"GetItem\",\"first\":1,\"error\":\"InternalServerError\"}",
+		  NULL));
+	CHECK_INT(get("a").fault.rule, 2);
+	CHECK_INT(get("a").fault.rule, 0); /* its turn is over */
+	CHECK_INT(put("a", "1").fault.rule, 1);
+}
+
 /* Of 4000 draws. The shares beyond 1 and 2.3 means are 1/e and a tenth. */
 TEST(latencies_spread_exponentially)
 {
@@ -476,6 +486,7 @@ int main(void)
 		TEST_CASE(transactions_are_canceled),
 		TEST_CASE(pages_are_short_or_empty_and_lose_nothing),
 		TEST_CASE(answers_are_marked),
+		TEST_CASE(answers_name_the_rule_that_acted),
 		TEST_CASE(latencies_spread_exponentially),
 		TEST_CASE(bad_rules_change_nothing),
 		TEST_CASE(threads_change_nothing),
