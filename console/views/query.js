@@ -31,9 +31,21 @@ const FILTERS = [["=", "is"], ["<>", "is not"], ["<", "<"], ["<=", "≤"], [">",
 const SCANNED = 1000; // items of a table that a link may scan
 const TYPES = [["S", "String"], ["N", "Number"], ["B", "Binary"], ["BOOL", "Boolean"]];
 
-/** The controls of a filter. @param {() => void} remove @param {() => void} onchange */
-function filterRow(remove, onchange) {
-  const name = h("input", { type: "text", placeholder: "attribute", spellcheck: false, "aria-label": "Attribute", oninput: onchange });
+/** The types of the attributes that a sample has: of each the one that it has first. @param {Item[]} sample */
+function typesIn(sample) {
+  const types = /** @type {Map<string, string>} */ (new Map());
+  for (const item of sample) for (const [name, value] of Object.entries(item)) if (!types.has(name)) types.set(name, Object.keys(value)[0]);
+  return types;
+}
+
+/** The controls of a filter; an attribute that is known brings its type. @param {() => void} remove @param {() => void} onchange @param {Map<string, string>} known */
+function filterRow(remove, onchange, known) {
+  const bring = () => {
+    const its = known.get(name.value) ?? "";
+    if (TYPES.some(([t]) => t === its)) type.value = its;
+    onchange();
+  };
+  const name = h("input", { type: "text", placeholder: "attribute", spellcheck: false, autocomplete: "off", list: "attributes", "aria-label": "Attribute", oninput: bring });
   const first = h("input", { type: "text", placeholder: "value", "aria-label": "Value", oninput: onchange }), second = h("input", { type: "text", placeholder: "and", hidden: true, "aria-label": "Second value", oninput: onchange });
   const type = select(TYPES, "S", onchange, { "aria-label": "Type of the value" });
   const operator = select(FILTERS, "=", (v) => { second.hidden = v !== "BETWEEN"; first.hidden = type.hidden = /exists/.test(v); onchange(); }, { "aria-label": "Operator" });
@@ -83,6 +95,7 @@ export async function show(main, [name, index = "", kept = ""]) {
   const isGlobal = (table.GlobalSecondaryIndexes ?? []).some((i) => i.IndexName === pivot.name);
   const consistent = select([["", "eventual"], ...(isGlobal ? [] : [["1", "strong"]])], "", changed);
   if (isGlobal) consistent.title = "Reads of a global index are eventually consistent";
+  const known = typesIn(sample), suggestions = h("datalist", { id: "attributes" }, [...known.keys()].sort().map((n) => h("option", { value: n })));
   const filters = /** @type {ReturnType<typeof filterRow>[]} */ ([]), place = h("div"), problem = h("p.problem", { role: "alert" });
   const request = h("pre", { tabIndex: 0, "aria-label": "The request" }), kind = h("span.badge"), figures = h("span.quiet.middle", { role: "status" });
   const code = h("pre", { tabIndex: 0, "aria-label": "The request as code" }), plan = h("div", h("p.quiet", "Run or explain the request to see its plan."));
@@ -153,7 +166,7 @@ export async function show(main, [name, index = "", kept = ""]) {
   const out = h("button", { type: "button", disabled: true, onclick: () => exportItems(name, items, !next) }, "Export");
   const more = h("button", { type: "button", disabled: true, onclick: attempt(() => run(next)) }, "Next page");
   const add = (/** @type {object | undefined} */ filter = undefined) => {
-    const row = filterRow(() => { filters.splice(filters.indexOf(row), 1); row.node.remove(); write(); }, changed);
+    const row = filterRow(() => { filters.splice(filters.indexOf(row), 1); row.node.remove(); write(); }, changed, known);
     filters.push(row);
     place.append(row.node);
     if (filter) row.put(filter); else focusOn(row.node, "input");
@@ -180,7 +193,7 @@ export async function show(main, [name, index = "", kept = ""]) {
       field("Read", select(all.map((p) => [p.name, p.name || "the table"]), pivot.name, (v) => go("query", name, ...(v ? [v] : [])))),
       hash.map((n, i) => field(`Partition key ${typed(n)}`, hashes[i])), range.length ? [field(`Sort key ${typed(range[0])}`, operator), field("Value", first), second] : [],
       field("Order", order), field("Limit", limit), field("Attributes", projection), field("Consistency", consistent), identity.control && field("Run as", identity.control)),
-    h("div.tools", h("button", { type: "button", onclick: () => add() }, "Add a filter"), place, h("div.row.push", figures, kind, more, out,
+    h("div.tools", h("button", { type: "button", onclick: () => add() }, "Add a filter"), suggestions, place, h("div.row.push", figures, kind, more, out,
       h("button", { type: "button", title: "Of the request as it stands: whoever opens it sees what it finds", onclick: () => copy(location.href) }, "Copy the link"),
       h("button", { type: "button", onclick: attempt(async () => { problem.textContent = ""; views.choose("Plan"); await explain(); }) }, "Explain"), h("button.main", { type: "submit" }, "Run"))));
   main.append(head, problem, chosen.bar, h("div.split", view.element, side));

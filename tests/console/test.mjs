@@ -564,7 +564,11 @@ const steps = {
     // a scan with a filter, and what would be better
     await p.view("query", "shop", "GSI1");
     await p.click("Add a filter");
+    const [numeric] = items().flatMap((i) => Object.entries(i)).find(([, v]) => v.N !== undefined), type = () => p.page.$eval("[aria-label='Type of the value']", (e) => e.value);
+    await p.fill("Attribute", numeric);
+    assert.equal(await type(), "N"); // a known attribute brings its type
     await p.fill("Attribute", "status");
+    assert.equal(await type(), "S");
     await p.page.type("[aria-label='Value']", "PAID");
     await p.click("Run");
     await p.shows("Scan", /\d+ read, \d+ returned/, "Why a scan", "scan Scan reads the whole table");
