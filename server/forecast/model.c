@@ -21,7 +21,7 @@ static struct running_part *model_part_of(const struct running *run, size_t patt
 {
 	const struct plan_pattern *of = &run->plan->patterns[pattern];
 
-	return &run->tables[of->table][of->demands[demand].part];
+	return &run->parts[of->demands[demand].part];
 }
 
 static void start_part(const struct plan_table *table, const struct plan_part *plan,
@@ -58,53 +58,36 @@ static bool tune_parts(struct running *run, int64_t now_ms)
 {
 	bool is_new = false;
 
-	for (size_t t = 0; t < run->plan->table_count; t++) {
-		for (size_t p = 0; p < run->plan->tables[t].n; p++) {
-			struct running_part *part = &run->tables[t][p];
+	for (size_t p = 0; p < run->table->n; p++) {
+		struct running_part *part = &run->parts[p];
 
-			tune_part(part, now_ms);
-			size_t ranges = part->meter.sides[METER_READ].range_count;
-			if (ranges == part->ranges)
-				continue;
-			part->ranges = ranges;
-			free(part->need);
-			part->need =
-				arena_checked(calloc(METER_SIDES * ranges, sizeof(*part->need)));
-			is_new = true;
-		}
+		tune_part(part, now_ms);
+		size_t ranges = part->meter.sides[METER_READ].range_count;
+		if (ranges == part->ranges)
+			continue;
+		part->ranges = ranges;
+		free(part->need);
+		part->need = arena_checked(calloc(METER_SIDES * ranges, sizeof(*part->need)));
+		is_new = true;
 	}
 	return is_new;
 }
 
-/* Takes in where the keys of a cell lie. */
-static void widen_flow(struct flow *flow, const struct flow *cell, size_t n)
+/* The hash of one of its cells' keys: another one each time, each as often. */
+static uint32_t place_of_flow(const struct running *run, const struct flow *flow, size_t demand)
 {
-	for (size_t d = 0; d < n; d++) {
-		flow->low[d] = flow->low[d] < cell->low[d] ? flow->low[d] : cell->low[d];
-		flow->high[d] = flow->high[d] > cell->high[d] ? flow->high[d] : cell->high[d];
-	}
-}
+	uint64_t at = (uint64_t)flow->weight * (flow->turn * 2654435769u) >> 32;
+	const uint16_t *cells = &run->cells[flow->pattern * CELLS + flow->first];
 
-/* The hash of one of its keys: another one each time. */
-static uint32_t place_of_flow(const struct flow *flow, size_t demand)
-{
-	uint64_t wide = (uint64_t)flow->high[demand] - flow->low[demand] + 1;
-
-	return flow->low[demand] + (uint32_t)(wide * (flow->turn * 2654435769u) >> 32);
-}
-
-static bool is_same_flow(const struct flow *a, const struct flow *b, size_t n)
-{
-	return memcmp(a->key, b->key, n * sizeof(a->key[0])) == 0 &&
-	       memcmp(a->range, b->range, n * sizeof(a->range[0])) == 0;
+	return run->spreads[flow->pattern][demand].place[cells[at]];
 }
 
 static struct flow *flow_for(struct running *run, const struct flow *wanted, size_t first)
 {
-	size_t n = run->plan->patterns[wanted->pattern].n;
+	size_t size = run->plan->patterns[wanted->pattern].n * sizeof(wanted->range[0]);
 
 	for (size_t i = run->n; i > first; i--) {
-		if (is_same_flow(&run->flows[i - 1], wanted, n))
+		if (memcmp(run->flows[i - 1].range, wanted->range, size) == 0)
 			return &run->flows[i - 1];
 	}
 	if (run->n == run->room) {
@@ -119,41 +102,47 @@ static void deal_pattern(struct running *run, size_t pattern)
 {
 	const struct plan_pattern *of = &run->plan->patterns[pattern];
 	size_t first = run->n;
+	uint32_t flow_of[CELLS];
 
 	for (size_t cell = 0; cell < CELLS; cell++) {
 		struct flow flow = {.pattern = pattern};
 
-		for (size_t d = 0; d < of->n; d++) {
-			const struct spread *spread = &run->spreads[pattern][d];
-
-			flow.key[d] = spread->key[cell];
-			flow.low[d] = flow.high[d] = spread->place[cell];
+		for (size_t d = 0; d < of->n; d++)
 			flow.range[d] = (uint32_t)meter_range_of(
 				&model_part_of(run, pattern, d)->meter.sides[of->side],
-				spread->place[cell]);
-		}
+				run->spreads[pattern][d].place[cell]);
 		struct flow *to = flow_for(run, &flow, first);
-		widen_flow(to, &flow, of->n);
 		to->weight++;
+		flow_of[cell] = (uint32_t)(to - run->flows);
+	}
+	for (size_t i = first; i < run->n; i++)
+		run->flows[i].first =
+			i == first ? 0 : run->flows[i - 1].first + (size_t)run->flows[i - 1].weight;
+	for (size_t cell = 0; cell < CELLS; cell++) {
+		struct flow *to = &run->flows[flow_of[cell]];
+
+		run->cells[pattern * CELLS + to->first + to->placed++] = (uint16_t)cell;
 	}
 }
 
-/* Retries that are due go on with the first flow of the same keys, or of the pattern. */
+/* Retries that are due go on with the flow that has most of the old one's partitions. */
 static void keep_due(struct running *run, const struct flow *old, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		struct flow *to = NULL;
-		size_t keys = run->plan->patterns[old[i].pattern].n * sizeof(old[i].key[0]);
+		size_t best = 0;
 
 		for (size_t k = 0; k < run->n; k++) {
 			struct flow *one = &run->flows[k];
+			size_t same = 1;
 
 			if (one->pattern != old[i].pattern)
 				continue;
-			to = to ? to : one;
-			if (memcmp(one->key, old[i].key, keys) == 0) {
+			for (size_t d = 0; d < run->plan->patterns[one->pattern].n; d++)
+				same += one->range[d] == old[i].range[d];
+			if (same > best) {
+				best = same;
 				to = one;
-				break;
 			}
 		}
 		to->part_of_one += old[i].part_of_one;
@@ -164,11 +153,95 @@ static void keep_due(struct running *run, const struct flow *old, size_t n)
 	}
 }
 
+/* The row of a limit and a key; names are compared, since patterns may share a key. */
+static size_t row_for(struct running *run, size_t pattern, size_t demand, enum meter_limit limit,
+		      int32_t key)
+{
+	const struct plan_pattern *of = &run->plan->patterns[pattern];
+	struct model_outcome *out = run->out;
+	struct str name = spread_name(run->scratch, &run->spreads[pattern][demand], key, run->hour);
+
+	for (size_t i = 0; i < out->n; i++) {
+		struct model_row *row = &out->rows[i];
+
+		if (row->part == of->demands[demand].part && row->side == of->side &&
+		    row->limit == limit && str_eq(row->key, name))
+			return i;
+	}
+	out->rows = arena_room(run->arena, out->rows, out->n, sizeof(*out->rows));
+	out->rows[out->n] = (struct model_row){.part = of->demands[demand].part,
+					       .side = of->side,
+					       .limit = limit,
+					       .key = str_copy(run->arena, name)};
+	return out->n++;
+}
+
+static void add_refused(struct running *run, const struct refusal *refusal, size_t pattern,
+			int32_t key, uint64_t n)
+{
+	size_t at = row_for(run, pattern, refusal->demand, refusal->limit, key);
+	struct model_row *row = &run->out->rows[at];
+
+	row->throttled += n;
+	if (row->n == 0 || row->hours[row->n - 1].hour != run->hour) {
+		row->hours = arena_room(run->arena, row->hours, row->n, sizeof(*row->hours));
+		row->hours[row->n++] = (struct model_hour){.hour = run->hour};
+	}
+	row->hours[row->n - 1].throttled += n;
+}
+
+/* To the rows of keys: a limit is that of a partition or more, so that each of a flow's cells is
+ * refused alike. */
+static void flush_refusals(struct running *run)
+{
+	uint64_t of_key[CELLS + 1];
+
+	for (size_t i = 0; i < run->refusal_count; i++) {
+		const struct refusal *refusal = &run->refusals[i];
+		const struct flow *flow = &run->flows[refusal->flow];
+		const struct spread *spread = &run->spreads[flow->pattern][refusal->demand];
+		const uint16_t *cells = &run->cells[flow->pattern * CELLS + flow->first];
+		uint64_t n = refusal->n, all = (uint64_t)flow->weight;
+
+		memset(of_key, 0, sizeof(of_key));
+		for (uint64_t c = 0; c < all; c++)
+			of_key[spread->key[cells[c]] + 1] += n * (c + 1) / all - n * c / all;
+		for (int32_t key = SPREAD_REST; n > 0 && key < CELLS; key++) {
+			if (of_key[key + 1] > 0)
+				add_refused(run, refusal, flow->pattern, key, of_key[key + 1]);
+		}
+	}
+	for (size_t i = 0; i < run->n; i++)
+		memset(run->flows[i].refusals, 0, sizeof(run->flows[i].refusals));
+	run->refusal_count = 0;
+	run->began.last = 0; /* what the minute has refused is not known any more */
+	run->began.is_cut = true;
+}
+
+static struct refusal *refusal_for(struct running *run, struct flow *flow, size_t demand,
+				   enum meter_limit limit)
+{
+	uint32_t *place = &flow->refusals[demand][limit];
+
+	if (*place > 0)
+		return &run->refusals[*place - 1];
+	if (run->refusal_count == run->refusal_room) {
+		run->refusal_room = run->refusal_room ? 2 * run->refusal_room : 64;
+		run->refusals = arena_checked(
+			realloc(run->refusals, run->refusal_room * sizeof(*run->refusals)));
+	}
+	*place = (uint32_t)++run->refusal_count;
+	run->refusals[*place - 1] = (struct refusal){
+		.flow = (size_t)(flow - run->flows), .demand = demand, .limit = limit};
+	return &run->refusals[*place - 1];
+}
+
 static void deal(struct running *run)
 {
 	struct flow *old = run->flows;
 	size_t n = run->n;
 
+	flush_refusals(run);
 	run->flows = NULL;
 	run->n = run->room = 0;
 	for (size_t i = 0; i < run->plan->pattern_count; i++)
@@ -180,50 +253,6 @@ static void deal(struct running *run)
 static int64_t tokens_of(const struct plan_demand *demand)
 {
 	return (int64_t)(demand->units * BUCKET_UNIT + 0.5);
-}
-
-/* The row of a refusal; the last one, mostly. */
-static size_t row_for(struct running *run, const struct flow *flow, size_t demand,
-		      enum meter_limit limit)
-{
-	const struct plan_pattern *of = &run->plan->patterns[flow->pattern];
-	struct model_outcome *out = run->out;
-	const struct model_row wanted = {
-		.table = of->table,
-		.part = of->demands[demand].part,
-		.side = of->side,
-		.limit = limit,
-		.key = spread_name(run->arena, &run->spreads[flow->pattern][demand],
-				   flow->key[demand], run->second / HOUR_SECONDS)};
-
-	for (size_t i = 0; i < out->n; i++) {
-		struct model_row *row = &out->rows[(run->last_row + i) % out->n];
-
-		if (row->table == wanted.table && row->part == wanted.part &&
-		    row->side == wanted.side && row->limit == wanted.limit &&
-		    str_eq(row->key, wanted.key)) {
-			return run->last_row = (run->last_row + i) % out->n;
-		}
-	}
-	out->rows = arena_room(run->arena, out->rows, out->n, sizeof(*out->rows));
-	out->rows[out->n] = wanted;
-	return run->last_row = out->n++;
-}
-
-/* The same; a name is made only where the flow was refused for something else before. */
-static struct model_row *row_of_flow(struct running *run, struct flow *flow, size_t demand,
-				     enum meter_limit limit)
-{
-	int64_t hour = run->second / HOUR_SECONDS;
-
-	if (flow->row == 0 || flow->row_demand != demand || flow->row_limit != limit ||
-	    flow->row_hour != hour) {
-		flow->row = 1 + row_for(run, flow, demand, limit);
-		flow->row_demand = demand;
-		flow->row_limit = limit;
-		flow->row_hour = hour;
-	}
-	return &run->out->rows[flow->row - 1];
 }
 
 static int delay_of(int attempts)
@@ -239,16 +268,9 @@ static void model_refuse(struct running *run, struct flow *flow, size_t demand,
 {
 	const struct plan_pattern *of = &run->plan->patterns[flow->pattern];
 	struct model_pattern *pattern = &run->out->patterns[flow->pattern];
-	struct model_row *row = row_of_flow(run, flow, demand, limit);
-	int64_t hour = run->second / HOUR_SECONDS;
 
-	row->throttled += (uint64_t)n;
-	if (row->n == 0 || row->hours[row->n - 1].hour != hour) {
-		row->hours = arena_room(run->arena, row->hours, row->n, sizeof(*row->hours));
-		row->hours[row->n++] = (struct model_hour){.hour = hour};
-	}
-	row->hours[row->n - 1].throttled += (uint64_t)n;
-	run->out->tables[of->table].parts[row->part].sides[of->side].throttled += (uint64_t)n;
+	refusal_for(run, flow, demand, limit)->n += (uint64_t)n;
+	run->out_parts[of->demands[demand].part].sides[of->side].throttled += (uint64_t)n;
 	run->out->throttled += (uint64_t)n;
 	pattern->throttled += (uint64_t)n;
 	if (attempts >= of->attempts) {
@@ -286,7 +308,7 @@ static void model_admit(struct running *run, struct flow *flow, int64_t n, int a
 		}
 		for (size_t d = 0; d < of->n; d++)
 			meter_take(&model_part_of(run, flow->pattern, d)->meter.sides[of->side],
-				   flow->range[d], place_of_flow(flow, d),
+				   flow->range[d], place_of_flow(run, flow, d),
 				   together * tokens_of(&of->demands[d]), now_ms);
 		flow->turn++;
 		n -= together;
@@ -295,12 +317,10 @@ static void model_admit(struct running *run, struct flow *flow, int64_t n, int a
 
 static void clear_needs(struct running *run)
 {
-	for (size_t t = 0; t < run->plan->table_count; t++) {
-		for (size_t p = 0; p < run->plan->tables[t].n; p++) {
-			struct running_part *part = &run->tables[t][p];
+	for (size_t p = 0; p < run->table->n; p++) {
+		struct running_part *part = &run->parts[p];
 
-			memset(part->need, 0, METER_SIDES * part->ranges * sizeof(*part->need));
-		}
+		memset(part->need, 0, METER_SIDES * part->ranges * sizeof(*part->need));
 	}
 }
 
@@ -355,12 +375,10 @@ static bool side_has_room(const struct running_part *part, enum meter_side side,
 
 static bool model_has_room(const struct running *run, bool is_steady)
 {
-	for (size_t t = 0; t < run->plan->table_count; t++) {
-		for (size_t p = 0; p < run->plan->tables[t].n; p++) {
-			for (enum meter_side side = 0; side < METER_SIDES; side++) {
-				if (!side_has_room(&run->tables[t][p], side, is_steady))
-					return false;
-			}
+	for (size_t p = 0; p < run->table->n; p++) {
+		for (enum meter_side side = 0; side < METER_SIDES; side++) {
+			if (!side_has_room(&run->parts[p], side, is_steady))
+				return false;
 		}
 	}
 	return true;
@@ -386,16 +404,14 @@ static void run_steadily(struct running *run, int64_t seconds)
 
 	tune_parts(run, now_ms);
 	note_needs(run, seconds);
-	for (size_t t = 0; t < run->plan->table_count; t++) {
-		for (size_t p = 0; p < run->plan->tables[t].n; p++) {
-			struct running_part *part = &run->tables[t][p];
+	for (size_t p = 0; p < run->table->n; p++) {
+		struct running_part *part = &run->parts[p];
 
-			for (size_t i = 0; i < METER_SIDES * part->ranges; i++) {
-				if (part->need[i] > 0)
-					meter_take_steadily(&part->meter.sides[i / part->ranges],
-							    i % part->ranges, part->need[i],
-							    seconds, now_ms);
-			}
+		for (size_t i = 0; i < METER_SIDES * part->ranges; i++) {
+			if (part->need[i] > 0)
+				meter_take_steadily(&part->meter.sides[i / part->ranges],
+						    i % part->ranges, part->need[i], seconds,
+						    now_ms);
 		}
 	}
 	run->second += seconds;
@@ -440,97 +456,109 @@ static void run_second(struct running *run, bool is_new)
 	}
 }
 
+static double growth_until(const struct plan *plan, int64_t hour)
+{
+	double growth = 1;
+
+	for (int64_t day = hour / PLAN_HOURS; day > 0; day--)
+		growth *= 1 + plan->growth;
+	return growth;
+}
+
+/* What clients want in the hour. */
+static void want_hour(struct running *run, int64_t hour)
+{
+	const struct plan *plan = run->plan;
+	double times = plan->scale * growth_until(plan, hour);
+
+	for (size_t i = 0; i < plan->pattern_count; i++) {
+		const struct plan_pattern *of = &plan->patterns[i];
+		double rate = of->rates[(size_t)hour % of->hours] * times;
+
+		run->rates[i] = (int64_t)(rate * (NANO / CELLS) + 0.5);
+		for (size_t d = 0; d < of->n; d++)
+			run->out_parts[of->demands[d].part].sides[of->side].demand[hour] +=
+				rate * HOUR_SECONDS * of->demands[d].units;
+		run->out->patterns[i].requests += (uint64_t)(rate * HOUR_SECONDS + 0.5);
+		run->out->requests += (uint64_t)(rate * HOUR_SECONDS + 0.5);
+	}
+}
+
 /* Rates of the hour, and keys of it. Returns whether some are new. */
 static bool start_hour(struct running *run, int64_t hour)
 {
 	const struct plan *plan = run->plan;
-	double growth = 1;
+	double growth = growth_until(plan, hour);
 	bool is_new = hour == 0;
 
-	for (int64_t day = hour / PLAN_HOURS; day > 0; day--)
-		growth *= 1 + plan->growth;
+	want_hour(run, hour);
 	for (size_t i = 0; i < plan->pattern_count; i++) {
-		const struct plan_pattern *of = &plan->patterns[i];
-		double rate = of->rates[(size_t)hour % of->hours] * plan->scale * growth;
-
-		run->rates[i] = (int64_t)(rate * (NANO / CELLS) + 0.5);
-		for (size_t d = 0; d < of->n; d++) {
-			is_new = spread_move(run->arena, &run->spreads[i][d], hour) || is_new;
-			run->out->tables[of->table]
-				.parts[of->demands[d].part]
-				.sides[of->side]
-				.demand[hour] += rate * HOUR_SECONDS * of->demands[d].units;
-		}
-		run->out->patterns[i].requests += (uint64_t)(rate * HOUR_SECONDS + 0.5);
-		run->out->requests += (uint64_t)(rate * HOUR_SECONDS + 0.5);
+		for (size_t d = 0; d < plan->patterns[i].n; d++)
+			is_new = spread_move(run->scratch, &run->spreads[i][d], hour) || is_new;
 	}
-	for (size_t t = 0; t < plan->table_count; t++) {
-		for (size_t p = 0; p < plan->tables[t].n; p++) {
-			struct running_part *part = &run->tables[t][p];
+	for (size_t p = 0; p < run->table->n; p++) {
+		struct running_part *part = &run->parts[p];
 
-			part->gigabytes = plan->tables[t].parts[p].gigabytes * growth;
-			for (enum meter_side side = 0; side < METER_SIDES; side++)
-				part->hour_rate[side] = part->grants.sides[side].rate;
-		}
+		part->gigabytes = run->table->parts[p].gigabytes * growth;
+		for (enum meter_side side = 0; side < METER_SIDES; side++)
+			part->hour_rate[side] = part->grants.sides[side].rate;
 	}
 	return is_new;
 }
 
 static void end_hour(struct running *run)
 {
-	for (size_t t = 0; t < run->plan->table_count; t++) {
-		for (size_t p = 0; p < run->plan->tables[t].n; p++) {
-			struct model_part *out = &run->out->tables[t].parts[p];
-			const struct running_part *part = &run->tables[t][p];
+	for (size_t p = 0; p < run->table->n; p++) {
+		struct model_part *out = &run->out_parts[p];
+		const struct running_part *part = &run->parts[p];
 
-			out->gigabyte_days += part->gigabytes / PLAN_HOURS;
-			for (enum meter_side side = 0; side < METER_SIDES; side++)
-				out->sides[side].unit_hours += (double)part->hour_rate[side];
+		out->gigabyte_days += part->gigabytes / PLAN_HOURS;
+		for (enum meter_side side = 0; side < METER_SIDES; side++)
+			out->sides[side].unit_hours += (double)part->hour_rate[side];
+	}
+}
+
+static void start_patterns(struct running *run)
+{
+	const struct plan *plan = run->plan;
+
+	run->rates = ARENA_ARRAY(run->scratch, int64_t, plan->pattern_count);
+	run->spreads = ARENA_ARRAY(run->scratch, struct spread *, plan->pattern_count);
+	run->cells = ARENA_ARRAY(run->scratch, uint16_t, plan->pattern_count * CELLS);
+	for (size_t i = 0; i < plan->pattern_count; i++) {
+		const struct plan_pattern *of = &plan->patterns[i];
+
+		run->spreads[i] = ARENA_ARRAY(run->scratch, struct spread, of->n);
+		for (size_t d = 0; d < of->n; d++) {
+			run->spreads[i][d] = (struct spread){
+				.keys = &of->demands[d].keys,
+				.seed = plan->seed,
+				.space = str_printf(
+					run->scratch, STR_FMT "/" STR_FMT,
+					STR_ARG(run->table->name),
+					STR_ARG(run->table->parts[of->demands[d].part].name))};
+			spread_make(run->scratch, &run->spreads[i][d], d > 0);
 		}
 	}
 }
 
 static void start_run(struct running *run)
 {
-	const struct plan *plan = run->plan;
-	struct arena *arena = run->arena;
-	struct model_outcome *out = run->out;
+	size_t parts = run->table->n, patterns = run->plan->pattern_count;
 
-	out->tables = ARENA_ARRAY(arena, struct model_table, plan->table_count);
-	out->patterns = ARENA_ARRAY(arena, struct model_pattern, plan->pattern_count);
-	run->tables = ARENA_ARRAY(arena, struct running_part *, plan->table_count);
-	run->rates = ARENA_ARRAY(arena, int64_t, plan->pattern_count);
-	run->spreads = ARENA_ARRAY(arena, struct spread *, plan->pattern_count);
-	run->began.patterns = ARENA_ARRAY(arena, struct model_pattern, plan->pattern_count);
-	run->began.sides = ARENA_ARRAY(arena, struct minute_side,
-				       plan->table_count * PLAN_PARTS_MAX * METER_SIDES);
-	for (size_t t = 0; t < plan->table_count; t++) {
-		const struct plan_table *table = &plan->tables[t];
-
-		run->tables[t] = ARENA_ARRAY(arena, struct running_part, table->n);
-		out->tables[t].parts = ARENA_ARRAY(arena, struct model_part, table->n);
-		for (size_t p = 0; p < table->n; p++) {
-			start_part(table, &table->parts[p], &run->tables[t][p]);
-			for (enum meter_side side = 0; side < METER_SIDES; side++)
-				out->tables[t].parts[p].sides[side].demand =
-					ARENA_ARRAY(arena, double, (size_t)out->hours);
-		}
+	run->parts = ARENA_ARRAY(run->scratch, struct running_part, parts);
+	run->began.patterns = ARENA_ARRAY(run->scratch, struct model_pattern, patterns);
+	run->began.sides = ARENA_ARRAY(run->scratch, struct minute_side, parts * METER_SIDES);
+	run->day.patterns = ARENA_ARRAY(run->scratch, struct model_pattern, patterns);
+	run->day.sides = ARENA_ARRAY(run->scratch, struct day_side, parts * METER_SIDES);
+	run->day.gigabyte_days = ARENA_ARRAY(run->scratch, double, parts);
+	for (size_t p = 0; p < parts; p++) {
+		start_part(run->table, &run->table->parts[p], &run->parts[p]);
+		for (enum meter_side side = 0; side < METER_SIDES; side++)
+			run->out_parts[p].sides[side].demand =
+				ARENA_ARRAY(run->arena, double, (size_t)run->out->hours);
 	}
-	for (size_t i = 0; i < plan->pattern_count; i++) {
-		const struct plan_pattern *of = &plan->patterns[i];
-		const struct plan_table *table = &plan->tables[of->table];
-
-		run->spreads[i] = ARENA_ARRAY(arena, struct spread, of->n);
-		for (size_t d = 0; d < of->n; d++) {
-			run->spreads[i][d] = (struct spread){
-				.keys = &of->demands[d].keys,
-				.seed = plan->seed,
-				.space = str_printf(
-					arena, STR_FMT "/" STR_FMT, STR_ARG(table->name),
-					STR_ARG(table->parts[of->demands[d].part].name))};
-			spread_make(arena, &run->spreads[i][d], d > 0);
-		}
-	}
+	start_patterns(run);
 }
 
 static int more_throttled(const void *a, const void *b)
@@ -545,26 +573,23 @@ static int more_throttled(const void *a, const void *b)
 
 static void end_run(struct running *run)
 {
-	struct model_outcome *out = run->out;
+	for (size_t p = 0; p < run->table->n; p++) {
+		struct running_part *part = &run->parts[p];
 
-	for (size_t t = 0; t < run->plan->table_count; t++) {
-		for (size_t p = 0; p < run->plan->tables[t].n; p++) {
-			struct running_part *part = &run->tables[t][p];
+		for (enum meter_side side = 0; side < METER_SIDES; side++) {
+			struct model_side *to = &run->out_parts[p].sides[side];
 
-			for (enum meter_side side = 0; side < METER_SIDES; side++) {
-				struct model_side *to = &out->tables[t].parts[p].sides[side];
-
-				to->units = (double)part->meter.sides[side].consumed / BUCKET_UNIT;
-				to->rate = part->grants.sides[side].rate;
-			}
-			meter_clear(&part->meter);
-			free(part->need);
+			to->units = (double)part->meter.sides[side].consumed / BUCKET_UNIT;
+			to->rate = part->grants.sides[side].rate;
 		}
+		meter_clear(&part->meter);
+		free(part->need);
 	}
 	free(run->flows);
-	free(run->began.rows);
-	if (out->n > 0)
-		qsort(out->rows, out->n, sizeof(*out->rows), more_throttled);
+	free(run->refusals);
+	free(run->began.refusals);
+	free(run->day.rows);
+	arena_free(run->scratch);
 }
 
 static void run_hour(struct running *run, int64_t hour)
@@ -572,8 +597,11 @@ static void run_hour(struct running *run, int64_t hour)
 	int64_t end = (hour + 1) * HOUR_SECONDS;
 	bool is_new = start_hour(run, hour);
 
+	run->hour = hour;
 	run->began.last = 0;
 	for (run->second = hour * HOUR_SECONDS; run->second < end; run->second++) {
+		if (!arena_works(run->arena, 1 + STEPS * run->n))
+			return;
 		if (run->second % 60 == 0)
 			model_minute_begin(run);
 		run_second(run, is_new);
@@ -589,15 +617,82 @@ static void run_hour(struct running *run, int64_t hour)
 	}
 }
 
-void model_run(struct arena *arena, const struct plan *plan, struct model_outcome *out)
+/* Fills in the outcome of the plan's only table. */
+static void run_table(struct arena *arena, const struct plan *plan, struct model_outcome *out)
 {
-	struct running run = {.arena = arena, .plan = plan, .out = out};
+	struct running run = {.arena = arena,
+			      .scratch = arena_new(0),
+			      .plan = plan,
+			      .table = &plan->tables[0],
+			      .out = out,
+			      .out_parts = out->tables[0].parts};
+	bool are_alike = model_days_are_alike(plan);
 
-	*out = (struct model_outcome){.hours = plan->days * PLAN_HOURS};
 	start_run(&run);
-	for (int64_t hour = 0; hour < out->hours; hour++) {
+	for (int64_t hour = 0; hour < out->hours && !arena_is_over(arena); hour++) {
+		int64_t left = (out->hours - hour - 1) / PLAN_HOURS;
+
+		if (hour % PLAN_HOURS == 0)
+			model_day_begin(&run);
 		run_hour(&run, hour);
+		flush_refusals(&run);
 		end_hour(&run);
+		if (!are_alike || left < 1 || (hour + 1) % PLAN_HOURS != 0 ||
+		    !model_day_ends_as_it_began(&run))
+			continue;
+		model_day_repeat(&run, left);
+		while (++hour < out->hours)
+			want_hour(&run, hour);
 	}
 	end_run(&run);
+}
+
+/* Adds the outcome of one table to that of all. `places`: of its patterns. */
+static void add_outcome(struct arena *arena, const struct model_outcome *one, size_t table,
+			const size_t *places, size_t n, struct model_outcome *out)
+{
+	for (size_t i = 0; i < one->n; i++) {
+		out->rows = arena_room(arena, out->rows, out->n, sizeof(*out->rows));
+		out->rows[out->n] = one->rows[i];
+		out->rows[out->n++].table = table;
+	}
+	for (size_t i = 0; i < n; i++)
+		out->patterns[places[i]] = one->patterns[i];
+	out->tables[table] = one->tables[0];
+	out->throttled += one->throttled;
+	out->failed += one->failed;
+	out->requests += one->requests;
+}
+
+/* Tables share nothing: each runs by itself, with its patterns. */
+void model_run(struct arena *arena, const struct plan *plan, struct model_outcome *out)
+{
+	size_t *places = ARENA_ARRAY(arena, size_t, plan->pattern_count);
+	struct plan one = *plan;
+
+	*out = (struct model_outcome){
+		.hours = plan->days * PLAN_HOURS,
+		.tables = ARENA_ARRAY(arena, struct model_table, plan->table_count),
+		.patterns = ARENA_ARRAY(arena, struct model_pattern, plan->pattern_count)};
+	one.table_count = 1;
+	one.patterns = ARENA_ARRAY(arena, struct plan_pattern, plan->pattern_count);
+	for (size_t t = 0; t < plan->table_count; t++) {
+		struct model_table table = {
+			ARENA_ARRAY(arena, struct model_part, plan->tables[t].n)};
+		struct model_outcome of_one = {.hours = out->hours, .tables = &table};
+
+		one.tables = &plan->tables[t];
+		one.pattern_count = 0;
+		for (size_t i = 0; i < plan->pattern_count; i++) {
+			if (plan->patterns[i].table != t)
+				continue;
+			places[one.pattern_count] = i;
+			one.patterns[one.pattern_count++] = plan->patterns[i];
+		}
+		of_one.patterns = ARENA_ARRAY(arena, struct model_pattern, one.pattern_count);
+		run_table(arena, &one, &of_one);
+		add_outcome(arena, &of_one, t, places, one.pattern_count, out);
+	}
+	if (out->n > 0)
+		qsort(out->rows, out->n, sizeof(*out->rows), more_throttled);
 }

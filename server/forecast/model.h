@@ -2,14 +2,16 @@
  * model - runs a plan in virtual time, second by second, through the meters that --throughput
  * enforce uses, and counts what they refuse.
  *
- * A pattern's requests are dealt to CELLS cells of equal weight. A cell has a key of the table and
- * of each index; cells whose keys and ranges are the same are one flow. Requests of a flow that
- * come in a second are admitted together. A second in which something may be refused has ten steps.
- * So the work depends on keys that stand out, not on the rate.
+ * Tables share nothing: each runs by itself. A pattern's requests are dealt to CELLS cells of equal
+ * weight. A cell has a key of the table and of each index; cells whose keys lie in the same ranges
+ * are one flow, since limits are those of ranges or of the whole. Requests of a flow that come in a
+ * second are admitted together. A second in which something may be refused has ten steps. So the
+ * work depends on ranges, not on the rate. What a flow is refused is divided among its cells' keys.
  *
  * Where nothing is refused, a minute is run at once. Where a minute refuses as many as the one
  * before within half a percent, and leaves the buckets as they were, those that follow are counted
- * like it until the hour ends.
+ * like it until the hour ends. A day that ends as it began is counted for all that follow, if these
+ * ask the same.
  *
  * Times are hours since the first day, 00:00. No randomness but the seed's: it places keys.
  */
@@ -67,7 +69,8 @@ struct model_outcome {
 	int64_t hours;
 };
 
-/* In the arena. The same plan gives the same outcome. */
+/* In the arena. The same plan gives the same outcome. Of an arena that is over, it has the hours
+ * until then, and nobody uses it. */
 void model_run(struct arena *arena, const struct plan *plan, struct model_outcome *out);
 
 /* "day 3, 09:00". */

@@ -1,6 +1,6 @@
 /*
- * model_internal - what the parts of the model share: its seconds and hours (model.c), its minutes,
- * which are repeated where they are alike (model_minute.c).
+ * model_internal - what the parts of the model share: its seconds and hours (model.c), its minutes
+ * and days, which are repeated where they are alike (model_minute.c, model_days.c).
  */
 #ifndef DYNALITH_SERVER_FORECAST_MODEL_INTERNAL_H
 #define DYNALITH_SERVER_FORECAST_MODEL_INTERNAL_H
@@ -15,22 +15,25 @@
 #define ATTEMPTS 10
 #define START_MS 1767225600000 /* any midnight: buckets count from it */
 
-/* Cells of a pattern that have the same keys and ranges. */
+/* Cells of a pattern whose keys lie in the same ranges: limits treat them alike. */
 struct flow {
 	size_t pattern;
+	size_t first;        /* of its cells: struct running, cells */
 	int64_t weight;      /* cells */
+	size_t placed;       /* of them, while they are dealt */
 	int64_t part_of_one; /* billionths of requests that have not come yet */
 	int64_t fresh;       /* requests of the second */
-	int32_t key[PLAN_PARTS_MAX];
 	uint32_t range[PLAN_PARTS_MAX];
-	uint32_t low[PLAN_PARTS_MAX],
-		high[PLAN_PARTS_MAX]; /* hashes of its cells' keys lie there */
-	uint32_t turn;                /* which of these hashes is next */
+	uint32_t turn;                                   /* which of its cells is next */
+	uint32_t refusals[PLAN_PARTS_MAX][METER_LIMITS]; /* 1 + their places; 0: none yet */
 	int64_t due[ATTEMPTS][RING]; /* by attempts made before, and second */
-	size_t row;                  /* 1 + that of its last refusal, which was of: */
-	size_t row_demand;
-	enum meter_limit row_limit;
-	int64_t row_hour;
+};
+
+/* What a limit has refused of a flow since the hour began, or requests were dealt. */
+struct refusal {
+	size_t flow, demand;
+	enum meter_limit limit;
+	uint64_t n;
 };
 
 /* A table or an index while time runs. */
@@ -54,26 +57,58 @@ struct minute_side {
 /* All that a minute changes, as it was when the minute began. */
 struct minute {
 	uint64_t throttled, failed, last; /* last: throttled in the minute before; 0: unknown */
-	size_t row_count, row_room;
-	uint64_t *rows;
+	bool is_cut;                      /* refusals went to the rows of keys meanwhile */
+	size_t refusal_count, refusal_room;
+	uint64_t *refusals;
 	struct model_pattern *patterns;
 	struct minute_side *sides; /* of all parts, in their order */
 };
 
+/* What one side of a table or index had when the day began. */
+struct day_side {
+	int64_t rate, whole, most; /* of the buckets; what was left */
+	size_t ranges;
+	int64_t consumed;
+	uint64_t throttled;
+	double unit_hours;
+};
+
+struct day_row {
+	uint64_t throttled;
+	size_t n; /* hours */
+};
+
+/* All that a day changes, as it was when the day began. */
+struct day {
+	uint64_t throttled, failed;
+	int64_t due;
+	size_t n, room;
+	struct day_row *rows;
+	struct model_pattern *patterns;
+	struct day_side *sides;
+	double *gigabyte_days;
+};
+
+/* One table with its patterns. */
 struct running {
-	struct arena *arena;
+	struct arena *arena, *scratch; /* scratch: ends with the run */
 	const struct plan *plan;
+	const struct plan_table *table;
 	struct model_outcome *out;
-	struct running_part **tables;
+	struct model_part *out_parts;
+	struct running_part *parts;
 	struct spread **spreads; /* by pattern and demand */
 	int64_t *rates;          /* by pattern, of this hour: billionths a second of a cell */
+	uint16_t *cells;         /* CELLS by pattern: those of its flows, one after the other */
 	size_t n, room;
 	struct flow *flows;
-	int64_t second;
+	size_t refusal_count, refusal_room;
+	struct refusal *refusals;
+	int64_t second, hour;
 	int64_t due;   /* retries that are to come */
 	bool is_roomy; /* nothing of this second could be refused */
-	size_t last_row;
 	struct minute began;
+	struct day day;
 };
 
 /* Notes all that the minute which begins may change. */
@@ -88,5 +123,21 @@ bool model_minute_is_like_last(struct running *run);
 
 /* Minutes like the one that is over, until the hour ends or something changes. */
 void model_minute_repeat(struct running *run);
+
+/* Whether a bucket is as full as it was: nearly empty both times, or a tenth of a second off. */
+bool model_minute_is_level(const struct bucket *bucket, int64_t before);
+
+/* Whether the same is asked every day, of the same keys. */
+bool model_days_are_alike(const struct plan *plan);
+
+/* Notes all that the day which begins may change. */
+void model_day_begin(struct running *run);
+
+/* Whether the day that is over left rates, buckets and partitions as they were. Then the next day
+ * goes as it went. */
+bool model_day_ends_as_it_began(const struct running *run);
+
+/* So many days like the one that is over: all but what clients want in them. */
+void model_day_repeat(struct running *run, int64_t days);
 
 #endif

@@ -7,28 +7,24 @@ bool model_minute_end(struct running *run)
 {
 	bool is_new = false;
 
-	for (size_t t = 0; t < run->plan->table_count; t++) {
-		for (size_t p = 0; p < run->plan->tables[t].n; p++) {
-			struct running_part *part = &run->tables[t][p];
+	for (size_t p = 0; p < run->table->n; p++) {
+		struct running_part *part = &run->parts[p];
 
-			for (enum meter_side side = 0; side < METER_SIDES; side++) {
-				const struct follow_rule *rule =
-					&run->plan->tables[t].parts[p].scaling[side];
-				int64_t *rate = &part->grants.sides[side].rate, before = *rate,
-					consumed = part->meter.sides[side].consumed;
-				double used = (double)(consumed - part->consumed[side]) /
-					      BUCKET_UNIT / 60;
+		for (enum meter_side side = 0; side < METER_SIDES; side++) {
+			const struct follow_rule *rule = &run->table->parts[p].scaling[side];
+			int64_t *rate = &part->grants.sides[side].rate, before = *rate,
+				consumed = part->meter.sides[side].consumed;
+			double used = (double)(consumed - part->consumed[side]) / BUCKET_UNIT / 60;
 
-				part->consumed[side] = consumed;
-				if (rule->most > 0)
-					*rate = follow_minute(&part->scaling[side], rule, *rate,
-							      used, run->second / 60);
-				if (*rate > part->hour_rate[side])
-					part->hour_rate[side] = *rate;
-				is_new = is_new || *rate != before;
-			}
-			is_new = meter_splits(&part->meter) || is_new;
+			part->consumed[side] = consumed;
+			if (rule->most > 0)
+				*rate = follow_minute(&part->scaling[side], rule, *rate, used,
+						      run->second / 60);
+			if (*rate > part->hour_rate[side])
+				part->hour_rate[side] = *rate;
+			is_new = is_new || *rate != before;
 		}
+		is_new = meter_splits(&part->meter) || is_new;
 	}
 	return is_new;
 }
@@ -39,33 +35,31 @@ void model_minute_begin(struct running *run)
 	const struct model_outcome *out = run->out;
 	struct minute_side *to = began->sides;
 
-	if (out->n > began->row_room) {
-		began->row_room = 2 * out->n;
-		began->rows =
-			arena_checked(realloc(began->rows, began->row_room * sizeof(*began->rows)));
+	if (run->refusal_count > began->refusal_room) {
+		began->refusal_room = 2 * run->refusal_count;
+		began->refusals = arena_checked(
+			realloc(began->refusals, began->refusal_room * sizeof(*began->refusals)));
 	}
 	began->throttled = out->throttled;
 	began->failed = out->failed;
-	began->row_count = out->n;
-	for (size_t i = 0; i < out->n; i++)
-		began->rows[i] = out->rows[i].throttled;
+	began->is_cut = false;
+	began->refusal_count = run->refusal_count;
+	for (size_t i = 0; i < run->refusal_count; i++)
+		began->refusals[i] = run->refusals[i].n;
 	memcpy(began->patterns, out->patterns, run->plan->pattern_count * sizeof(*began->patterns));
-	for (size_t t = 0; t < run->plan->table_count; t++) {
-		for (size_t p = 0; p < run->plan->tables[t].n; p++) {
-			for (enum meter_side side = 0; side < METER_SIDES; side++) {
-				const struct meter_gauge *gauge =
-					&run->tables[t][p].meter.sides[side];
+	for (size_t p = 0; p < run->table->n; p++) {
+		for (enum meter_side side = 0; side < METER_SIDES; side++) {
+			const struct meter_gauge *gauge = &run->parts[p].meter.sides[side];
 
-				*to++ = (struct minute_side){
-					gauge->consumed, gauge->whole.left, gauge->most.left,
-					out->tables[t].parts[p].sides[side].throttled};
-			}
+			*to++ = (struct minute_side){gauge->consumed, gauge->whole.left,
+						     gauge->most.left,
+						     run->out_parts[p].sides[side].throttled};
 		}
 	}
 }
 
 /* Whether a bucket is as full as it was: nearly empty both times, or a tenth of a second off. */
-static bool is_level(const struct bucket *bucket, int64_t before)
+bool model_minute_is_level(const struct bucket *bucket, int64_t before)
 {
 	int64_t second = bucket->rate * BUCKET_UNIT, off = llabs(bucket->left - before);
 
@@ -79,36 +73,28 @@ bool model_minute_is_like_last(struct running *run)
 	const struct minute_side *before = began->sides;
 
 	began->last = now;
-	if (now == 0 || last == 0 || run->out->n != began->row_count ||
+	if (now == 0 || last == 0 || began->is_cut || run->refusal_count != began->refusal_count ||
 	    (now > last ? now - last : last - now) > last / 200)
 		return false;
-	for (size_t t = 0; t < run->plan->table_count; t++) {
-		for (size_t p = 0; p < run->plan->tables[t].n; p++) {
-			for (enum meter_side side = 0; side < METER_SIDES; side++, before++) {
-				const struct meter_gauge *gauge =
-					&run->tables[t][p].meter.sides[side];
+	for (size_t p = 0; p < run->table->n; p++) {
+		for (enum meter_side side = 0; side < METER_SIDES; side++, before++) {
+			const struct meter_gauge *gauge = &run->parts[p].meter.sides[side];
 
-				if (!is_level(&gauge->whole, before->whole) ||
-				    (gauge->has_most && !is_level(&gauge->most, before->most)))
-					return false;
-			}
+			if (!model_minute_is_level(&gauge->whole, before->whole) ||
+			    (gauge->has_most && !model_minute_is_level(&gauge->most, before->most)))
+				return false;
 		}
 	}
 	return true;
 }
 
 /* Adds what a minute has counted once more, to all but the meters. */
-static void repeat_counts(struct running *run, const struct model_outcome *minute,
-			  const uint64_t *rows)
+static void repeat_counts(struct running *run, const struct model_outcome *minute)
 {
 	struct model_outcome *out = run->out;
 
-	for (size_t i = 0; i < out->n; i++) {
-		struct model_row *row = &out->rows[i];
-
-		row->throttled += rows[i];
-		row->hours[row->n - 1].throttled += rows[i];
-	}
+	for (size_t i = 0; i < run->refusal_count; i++)
+		run->refusals[i].n += run->began.refusals[i];
 	for (size_t i = 0; i < run->plan->pattern_count; i++) {
 		out->patterns[i].throttled += minute->patterns[i].throttled;
 		out->patterns[i].failed += minute->patterns[i].failed;
@@ -121,14 +107,10 @@ static void repeat_counts(struct running *run, const struct model_outcome *minut
 /* The same for the meters, a minute on. */
 static void repeat_meters(struct running *run, const struct minute_side *sides, int64_t now_ms)
 {
-	for (size_t t = 0; t < run->plan->table_count; t++) {
-		for (size_t p = 0; p < run->plan->tables[t].n; p++) {
-			for (enum meter_side side = 0; side < METER_SIDES; side++, sides++) {
-				meter_repeat(&run->tables[t][p].meter.sides[side], sides->consumed,
-					     now_ms);
-				run->out->tables[t].parts[p].sides[side].throttled +=
-					sides->throttled;
-			}
+	for (size_t p = 0; p < run->table->n; p++) {
+		for (enum meter_side side = 0; side < METER_SIDES; side++, sides++) {
+			meter_repeat(&run->parts[p].meter.sides[side], sides->consumed, now_ms);
+			run->out_parts[p].sides[side].throttled += sides->throttled;
 		}
 	}
 }
@@ -136,17 +118,14 @@ static void repeat_meters(struct running *run, const struct minute_side *sides, 
 /* Whether on demand a table or index gives more by then, since its peak counts. */
 static bool grows_until(const struct running *run, int64_t ms)
 {
-	for (size_t t = 0; t < run->plan->table_count; t++) {
-		for (size_t p = 0; p < run->plan->tables[t].n; p++) {
-			for (enum meter_side side = 0; side < METER_SIDES; side++) {
-				const struct meter_gauge *gauge =
-					&run->tables[t][p].meter.sides[side];
-				struct peak peak = gauge->peak;
+	for (size_t p = 0; p < run->table->n; p++) {
+		for (enum meter_side side = 0; side < METER_SIDES; side++) {
+			const struct meter_gauge *gauge = &run->parts[p].meter.sides[side];
+			struct peak peak = gauge->peak;
 
-				if (gauge->is_on_demand &&
-				    peak_limit(&peak, gauge->whole.rate, ms) > gauge->whole.rate)
-					return true;
-			}
+			if (gauge->is_on_demand &&
+			    peak_limit(&peak, gauge->whole.rate, ms) > gauge->whole.rate)
+				return true;
 		}
 	}
 	return false;
@@ -176,8 +155,8 @@ static void take_differences(struct running *run, struct model_outcome *minute)
 	*minute = (struct model_outcome){.throttled = out->throttled - began->throttled,
 					 .failed = out->failed - began->failed,
 					 .patterns = began->patterns};
-	for (size_t i = 0; i < out->n; i++)
-		began->rows[i] = out->rows[i].throttled - began->rows[i];
+	for (size_t i = 0; i < run->refusal_count; i++)
+		began->refusals[i] = run->refusals[i].n - began->refusals[i];
 	for (size_t i = 0; i < run->plan->pattern_count; i++) {
 		struct model_pattern *of = &began->patterns[i];
 
@@ -185,14 +164,10 @@ static void take_differences(struct running *run, struct model_outcome *minute)
 		of->failed = out->patterns[i].failed - of->failed;
 		of->waited_s = out->patterns[i].waited_s - of->waited_s;
 	}
-	for (size_t t = 0; t < run->plan->table_count; t++) {
-		for (size_t p = 0; p < run->plan->tables[t].n; p++) {
-			for (enum meter_side s = 0; s < METER_SIDES; s++, side++) {
-				side->consumed =
-					run->tables[t][p].meter.sides[s].consumed - side->consumed;
-				side->throttled = out->tables[t].parts[p].sides[s].throttled -
-						  side->throttled;
-			}
+	for (size_t p = 0; p < run->table->n; p++) {
+		for (enum meter_side s = 0; s < METER_SIDES; s++, side++) {
+			side->consumed = run->parts[p].meter.sides[s].consumed - side->consumed;
+			side->throttled = run->out_parts[p].sides[s].throttled - side->throttled;
 		}
 	}
 }
@@ -210,7 +185,7 @@ void model_minute_repeat(struct running *run)
 		if (grows_until(run, end_ms))
 			break;
 		run->second += 60;
-		repeat_counts(run, &minute, run->began.rows);
+		repeat_counts(run, &minute);
 		repeat_meters(run, run->began.sides, end_ms);
 		is_new = model_minute_end(run);
 	}

@@ -181,6 +181,50 @@ def as_on_demand_throttles():
     assert abs(found["throttled"] - throttled) <= throttled * 0.02 and throttled > 30000, (found["throttled"], throttled)
 
 
+def as_a_hot_range_is_split():
+    """1,200 write units a second of the one partition of a table, 1,000 of them given. After ten minutes it is split, and each half has room.
+
+    Transactions that change a large item, 600 units each, of 22 items that lie evenly among the hashes. The table's burst is not used up by then.
+    """
+    server = Server("--throughput", "enforce")
+    client = Client(server.port)
+    client("CreateTable", TableName="orders", KeySchema=key("pk"), AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
+           ProvisionedThroughput={"ReadCapacityUnits": 3000, "WriteCapacityUnits": 1000})
+    control(server, "POST", "clock", {"freeze": True})
+    for number in range(110):
+        client("PutItem", TableName="orders", Item={"pk": {"S": str(number)}})
+    hashed = [item["pk"]["S"] for item in client("Scan", TableName="orders")["Items"]][2::5]  # by their hashes
+    keys = [hashed[i % 2 * 11 + i * 2 % 11] for i in range(22)]  # of both halves in turn
+    for pk in keys:
+        client("PutItem", TableName="orders", Item={"pk": {"S": pk}, "text": {"S": "x" * (300 * 1024 - 100)}})
+        control(server, "POST", "clock", {"advance": "1s"})
+    control(server, "POST", "clock", {"set": 1_900_000_020})  # a minute begins
+    change = lambda number: client("TransactWriteItems", TransactItems=[{"Update": {"TableName": "orders", "Key": {"pk": {"S": keys[number % len(keys)]}}, "UpdateExpression": "SET n = :n",
+                                                                                    "ExpressionAttributeValues": {":n": {"N": str(number)}}}}])
+    minutes = []
+    for minute in range(13):
+        minutes.append(0)
+        for second in range(60):
+            for number in range(2):
+                minutes[-1] += refused(lambda _: change(2 * second + number), 1, "ProvisionedThroughputExceeded")
+            control(server, "POST", "clock", {"advance": "1s"})
+    server.stop()
+    found = forecast(plan({"billing": "PROVISIONED", "read": 3000, "write": 1000}, rate=[2] + [0] * 23, units=600), "--days", 1, "--json")
+    throttled = sum(row["throttled"] for row in found["throttles"] if row["reason"] == "TableWriteKeyRangeThroughputExceeded")
+    assert minutes[5] > 5 and minutes[11:] == [0, 0], minutes
+    assert abs(throttled - sum(minutes)) <= sum(minutes) * 0.02 and throttled > 150, (throttled, minutes)
+
+
+def days_that_are_alike():
+    """A day that ends as it began is counted for all that follow: as if they were run, which a list of two such days makes of them."""
+    hours = [2 * h for h in range(1, 13)] + [300] * 2 + [5] * 10
+    for table, more in (({"billing": "PROVISIONED", "read": 1, "write": 40}, {"keys": {"spread": "zipf", "count": 500}}),
+                        ({"billing": "PROVISIONED", "read": 1, "write": 20, "scale_write": {"min": 20, "max": 90}}, {"attempts": 3}), ({}, {"units": 7, "keys": {"spread": "hot", "share": 0.9}})):
+        one, two = [forecast(plan(table, rate=rates, **more), "--days", 6, "--json") for rates in (hours, hours * 2)]
+        assert one["requests"] == two["requests"] and abs(one["throttled"] - two["throttled"]) <= two["throttled"] * 0.005 and two["throttled"] > 10000, (one["throttled"], two["throttled"])
+        assert abs(one["cost"]["total"] - two["cost"]["total"]) <= 0.01 + two["cost"]["total"] * 0.001 and len(one["throttles"][0]["hours"]) == len(two["throttles"][0]["hours"]), (one["cost"], two["cost"])
+
+
 def recorded_shop():
     """A server's recording, its insight and what clients were told that they consumed: of tables and indexes."""
     file = FOLDER / "run.ndjson"
@@ -390,4 +434,4 @@ def bad_input_is_named():
 
 
 run("forecast", [one_partition_key_by_date, an_index_with_few_values, a_burst_with_auto_scaling_behind, a_new_table_hit_by_a_launch, a_hot_key_that_is_isolated, as_the_running_server_throttles,
-                 as_an_index_throttles_its_table, as_on_demand_throttles,                  a_recording_is_a_plan, dollars_are_those_of_the_list, examples_that_aws_publishes, an_unknown_price_is_said, the_changes_that_save_most, the_same_bytes_and_a_range, a_page_with_charts, a_build_fails_by_rules, bad_input_is_named])
+                 as_an_index_throttles_its_table, as_on_demand_throttles, as_a_hot_range_is_split, days_that_are_alike, a_recording_is_a_plan, dollars_are_those_of_the_list, examples_that_aws_publishes, an_unknown_price_is_said, the_changes_that_save_most, the_same_bytes_and_a_range, a_page_with_charts, a_build_fails_by_rules, bad_input_is_named])
