@@ -108,7 +108,7 @@ $(BUILD)/tests/tiny/dynalith: $(filter-out $(BUILD)/server/start/backend.o,$(ser
 	$(Q)$(CC) $(LDFLAGS) $(filter-out %/libraries,$^) @$(BUILD)/libraries -o $@
 
 # libdynalith: the server without HTTP, for other programs (server/library/dynalith.h). One object that shows nothing but dynalith_...
-library.without := start/main start/parent start/front $(patsubst server/%.c,%,$(wildcard server/races/*.c server/forecast/*.c)) platform/poller_$(system) $(patsubst server/%.c,%,$(filter-out %/headers.c %/tls_context.c,$(wildcard server/http/*.c)))
+library.without := start/main start/parent start/front $(patsubst server/%.c,%,$(wildcard server/races/*.c)) $(addprefix forecast/,forecast recorded rules show_page) platform/poller_$(system) $(patsubst server/%.c,%,$(filter-out %/headers.c %/tls_context.c,$(wildcard server/http/*.c)))
 library.objects := $(filter-out $(library.without:%=$(BUILD)/server/%.o),$(server.objects))
 # Python without a sanitizer cannot load a library with one.
 library.is_tested := $(if $(filter Darwin,$(shell uname)),,$(filter debug,$(FLAVOUR)))

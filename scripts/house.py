@@ -54,7 +54,7 @@ SHELVES = {
     "server/start": ["server", "server/client", "server/command", "server/forecast/forecast", "server/http", "server/mcp", "server/platform", "server/pull/pull", "server/push/trigger", "server/races/races", "server/recording/replay",
                      "server/report/report", "server/importers/apply", "server/tools"],
     "server/report": ["server/command/exit_status", "server/command/help", "server/command/interrupt", "server/command/reach", "server/client/remote", "server/messages", "server/seed/json_text", "server/seed/yaml", "server/version"],
-    "server/control": ["server/seed/json_text", "server/clock", "server/transfer", "server/upkeep", "server/messages"],
+    "server/control": ["server/forecast/described", "server/forecast/run", "server/forecast/seen", "server/seed/json_text", "server/clock", "server/transfer", "server/upkeep", "server/messages"],
     "server/http": ["server/platform", "server/crash", "server/ending", "server/gzip", "server/log", "server/messages", "server/request_id"],
     "server/console": ["server/http", "server/gzip", "server/embedded_file", "server/version"],
     "server/kinesis": ["server/client/client", "server/crash", "server/log", "server/sigv4"],

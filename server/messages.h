@@ -96,6 +96,22 @@
 		"enforce"
 #define MSG_INSIGHT_OFF                                                                            \
 	ERR_VALIDATION, "%s", "This server counts no access patterns: start it with --insight on"
+#define MSG_FORECASTS_WORD                                                                         \
+	ERR_VALIDATION,                                                                            \
+		"\"%s\" is out of its range: \"scale\" is a number from 1e-9 to 1e9, \"days\" a "  \
+		"whole number from 1 to 3660, \"growth\" a percentage such as \"3%%/day\", "       \
+		"\"seed\" a whole number, \"keys\" uniform, zipf or hot, and a number of keys "    \
+		"behind a colon"
+#define MSG_FORECASTS_KEYS                                                                         \
+	ERR_VALIDATION, "%s",                                                                      \
+		"\"keys\" is for what the server has seen: the patterns of a plan have their own"
+#define MSG_FORECASTS_BUSY                                                                         \
+	ERR_SERVICE_UNAVAILABLE, "%s",                                                             \
+		"The server makes another forecast, and one at a time: ask again in some seconds"
+#define MSG_FORECASTS_LATE                                                                         \
+	ERR_VALIDATION, "%s",                                                                      \
+		"This forecast takes more CPU time than --request-cpu-ms allows a request: ask "   \
+		"for fewer days, or give its plan to `dynalith forecast`"
 /* In answers that take a setting all the same. */
 #define WARNING_NO_TABLE                                                                           \
 	"there is no table '" STR_FMT "' in account " STR_FMT ", region " STR_FMT " yet"

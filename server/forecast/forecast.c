@@ -1,8 +1,6 @@
 #include "server/forecast/forecast.h"
 
-#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "server/command/exit_status.h"
@@ -10,22 +8,19 @@
 #include "server/forecast/messages.h"
 #include "server/forecast/recorded.h"
 #include "server/forecast/rules.h"
+#include "server/forecast/run.h"
 #include "server/forecast/seen.h"
 #include "server/forecast/show_page.h"
 #include "server/recording/tape.h"
 #include "server/report/document.h"
 #include "server/seed/json_text.h"
 
-#define DAYS 30
-#define SCALE_MAX 1e9
-#define REACHED_RATE_MAX 1e8 /* requests per second of a pattern */
-
 struct words {
-	const char *file, *scale, *days, *growth, *seed, *tables, *prices, *output, *against,
-		*rules, *plan_file, *keys_word, *html;
+	const char *file, *tables, *prices, *output, *against, *rules, *plan_file, *html;
+	struct run_words figures;
 	struct str keys; /* the value of "keys" */
 	bool is_json;
-	struct plan plan; /* scale, days, growth and seed are the command line's */
+	struct plan plan;
 	struct rules_figures before;
 };
 
@@ -34,12 +29,12 @@ static bool forecast_take_words(struct words *words, int argc, char **argv)
 	const struct {
 		const char *flag, **at;
 	} texts[] = {
-		{"--scale", &words->scale},          {"--days", &words->days},
-		{"--growth", &words->growth},        {"--seed", &words->seed},
-		{"--tables", &words->tables},        {"--prices", &words->prices},
-		{"--output", &words->output},        {"--against", &words->against},
-		{"--fail-on", &words->rules},        {"--keys", &words->keys_word},
-		{"--write-plan", &words->plan_file}, {"--html", &words->html},
+		{"--scale", &words->figures.scale},   {"--days", &words->figures.days},
+		{"--growth", &words->figures.growth}, {"--seed", &words->figures.seed},
+		{"--tables", &words->tables},         {"--prices", &words->prices},
+		{"--output", &words->output},         {"--against", &words->against},
+		{"--fail-on", &words->rules},         {"--keys", &words->figures.keys},
+		{"--write-plan", &words->plan_file},  {"--html", &words->html},
 	};
 
 	for (int i = 2; i < argc; i++) {
@@ -61,44 +56,6 @@ static bool forecast_take_words(struct words *words, int argc, char **argv)
 	return words->file != NULL;
 }
 
-/* Of the command line; what is left out stays. */
-static bool read_number(const char *text, double least, double most, double *out)
-{
-	char *end;
-
-	if (!text)
-		return true;
-	*out = strtod(text, &end);
-	return end != text && *end == '\0' && *out >= least && *out <= most;
-}
-
-static bool read_growth(const char *text, double *out)
-{
-	char *end;
-
-	if (!text)
-		return true;
-	*out = strtod(text, &end) / 100;
-	return end != text && (strcmp(end, "%/day") == 0 || strcmp(end, "%") == 0) && *out > -1 &&
-	       *out <= 1;
-}
-
-static bool read_figures(struct words *words)
-{
-	double days = DAYS, seed = 1;
-	struct plan *plan = &words->plan;
-
-	plan->scale = 1;
-	bool is_right = read_number(words->scale, 1e-9, SCALE_MAX, &plan->scale) &&
-			read_number(words->days, 1, PLAN_DAYS_MAX, &days) &&
-			read_number(words->seed, 0, 1e15, &seed) &&
-			read_growth(words->growth, &plan->growth);
-
-	plan->days = (int64_t)days;
-	plan->seed = (uint64_t)seed;
-	return is_right && (double)plan->days == days && (double)plan->seed == seed;
-}
-
 static enum code forecast_read_root(struct arena *arena, const char *path, const struct json **root,
 				    struct err *err)
 {
@@ -111,25 +68,6 @@ static enum code forecast_read_root(struct arena *arena, const char *path, const
 	if (json_parse(arena, text, root, &own) != OK || json_type(*root) != JSON_OBJECT)
 		return err_set(err, MSG_FORECAST_INPUT, path);
 	return OK;
-}
-
-/* --keys: "zipf:1000000" as {"spread":"zipf","count":1000000}. Absent: as they are. */
-static bool read_keys_word(struct arena *arena, const char *text, struct str *keys)
-{
-	static const char *const spreads[] = {"uniform", "zipf", "hot"};
-	struct str rest = text ? str_of(text) : STR_ABSENT, spread = str_cut(&rest, ':');
-	double count = 1000000;
-	size_t i = 0, n = sizeof(spreads) / sizeof(spreads[0]);
-
-	*keys = STR_ABSENT;
-	if (!text)
-		return true;
-	while (i < n && !str_eq(spread, str_of(spreads[i])))
-		i++;
-	if (i == n || (rest.n > 0 && !read_number(rest.p, 1, 1e8, &count)))
-		return false;
-	*keys = str_printf(arena, "{\"spread\":\"%s\",\"count\":%.0f}", spreads[i], count);
-	return true;
 }
 
 /* The file as a plan: it is one, or requests that were seen become one. */
@@ -177,38 +115,6 @@ static enum code read_plan(struct arena *arena, struct words *words, struct err 
 	return code != OK ? code : plan_read_patterns(arena, words->file, root, &words->plan, err);
 }
 
-/* Rates as the last day has them. */
-static enum code check_rates(const struct words *words, struct err *err)
-{
-	const struct plan *plan = &words->plan;
-	double days = plan->growth > 0 ? (double)plan->days - 1 : 0,
-	       times = plan->scale * pow(1 + plan->growth, days);
-
-	for (size_t i = 0; i < plan->pattern_count; i++) {
-		for (size_t h = 0; h < plan->patterns[i].hours; h++) {
-			double rate = plan->patterns[i].rates[h] * times;
-
-			if (rate > REACHED_RATE_MAX)
-				return err_set(err, MSG_FORECAST_RATE, words->file,
-					       STR_ARG(plan->patterns[i].name), rate,
-					       REACHED_RATE_MAX);
-		}
-	}
-	return OK;
-}
-
-static void note_what_is_left_out(struct arena *arena, struct plan *plan)
-{
-	for (size_t t = 0; t < plan->table_count; t++) {
-		if (plan->tables[t].replicas > 0)
-			plan_note(arena, plan,
-				  str_printf(arena,
-					     "transfer between the regions of " STR_FMT
-					     " is not in the cost",
-					     STR_ARG(plan->tables[t].name)));
-	}
-}
-
 static void add_problem(void *context, struct str line)
 {
 	struct shown *shown = context;
@@ -216,25 +122,6 @@ static void add_problem(void *context, struct str line)
 	shown->problems =
 		arena_room(shown->arena, shown->problems, shown->problem_count, sizeof(line));
 	shown->problems[shown->problem_count++] = line;
-}
-
-/* Runs each seed. */
-static void run_seeds(struct arena *arena, struct plan *plan, const struct prices *prices,
-		      struct shown *shown)
-{
-	struct model_outcome *outcomes = ARENA_ARRAY(arena, struct model_outcome, SHOW_SEEDS);
-	struct bill *bills = ARENA_ARRAY(arena, struct bill, SHOW_SEEDS);
-	uint64_t seed = plan->seed;
-
-	for (size_t i = 0; i < SHOW_SEEDS; i++) {
-		plan->seed = seed + i;
-		model_run(arena, plan, &outcomes[i]);
-		bill_make(arena, plan, &outcomes[i], prices, &bills[i]);
-		shown->dollars[i] = bills[i].dollars;
-	}
-	plan->seed = seed;
-	shown->outcomes = outcomes;
-	shown->bill = &bills[0];
 }
 
 static enum code forecast(struct arena *arena, struct words *words, struct shown *shown,
@@ -249,11 +136,9 @@ static enum code forecast(struct arena *arena, struct words *words, struct shown
 	code = read_plan(arena, words, err);
 	if (code != OK)
 		return code;
-	code = check_rates(words, err);
+	code = run_plan(arena, words->file, &words->plan, prices, shown, err);
 	if (code != OK)
 		return code;
-	note_what_is_left_out(arena, &words->plan);
-	run_seeds(arena, &words->plan, prices, shown);
 	const struct model_outcome *of = &shown->outcomes[0];
 	const struct rules_figures now = {(double)of->throttled, (double)of->failed,
 					  shown->bill->dollars};
@@ -287,8 +172,8 @@ int forecast_run(struct arena *arena, int argc, char **argv)
 	struct words words = {0};
 	struct shown shown = {.arena = arena, .plan = &words.plan};
 
-	if (!forecast_take_words(&words, argc, argv) || !read_figures(&words) ||
-	    !read_keys_word(arena, words.keys_word, &words.keys))
+	if (!forecast_take_words(&words, argc, argv) ||
+	    run_take_words(arena, &words.figures, &words.plan, &words.keys))
 		return help_misuse("forecast");
 	if (words.rules && rules_judge(words.rules, NULL, words.against ? &words.before : NULL,
 				       NULL, NULL, &err) != OK)

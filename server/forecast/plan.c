@@ -86,7 +86,7 @@ static enum code read_scaling(const struct place *place, const struct json *part
 {
 	static const char *const known[] = {"target", "min", "max", NULL};
 	const struct json *object = json_member(part, name);
-	int64_t target = 70;
+	double target = 70;
 
 	if (!object)
 		return OK;
@@ -94,13 +94,13 @@ static enum code read_scaling(const struct place *place, const struct json *part
 	if (code != OK)
 		return code;
 	scaling->least = 1;
-	if (!take_integer(object, "target", 20, 90, &target))
-		return plan_refuse(place, "\"target\" is a percentage from 20 to 90");
+	if (!plan_take_number(object, "target", 10, 90, &target))
+		return plan_refuse(place, "\"target\" is a percentage from 10 to 90");
 	if (!take_integer(object, "min", 1, (int64_t)UNITS_MAX, &scaling->least) ||
 	    !take_integer(object, "max", 1, (int64_t)UNITS_MAX, &scaling->most) ||
 	    scaling->most < scaling->least)
 		return plan_refuse(place, "auto scaling wants \"min\" and \"max\", units");
-	scaling->target = (double)target;
+	scaling->target = target;
 	*rate = *rate > scaling->least ? *rate : scaling->least;
 	return OK;
 }

@@ -2,6 +2,7 @@
 
 #include "protocol/insight/contributors.h"
 #include "protocol/wire/json_out.h"
+#include "server/forecast/described.h"
 #include "server/forecast/messages.h"
 #include "server/messages.h"
 #include "server/recording/tape.h"
@@ -10,7 +11,6 @@
 #include "server/seed/local.h"
 
 #define HOUR_MS 3600000
-#define GIGABYTE (1024.0 * 1024 * 1024)
 
 /* Operations that consume units. PartiQL's read or write by their statement. */
 static const struct {
@@ -340,47 +340,6 @@ static enum code take_keys(struct recorded *recorded, size_t operation, struct e
 	return OK;
 }
 
-static void write_units(struct json_out *out, const struct json *of)
-{
-	const struct json *units = json_text_get(of, "ProvisionedThroughput", JSON_OBJECT);
-
-	json_out_field_integer(out, "read", (int64_t)json_text_number(units, "ReadCapacityUnits"));
-	json_out_field_integer(out, "write",
-			       (int64_t)json_text_number(units, "WriteCapacityUnits"));
-}
-
-/* An entry of the plan's "tables" as DescribeTable shows it. */
-static void write_table(struct json_out *out, struct arena *arena, const struct json *table)
-{
-	const struct json *mode = json_text_get(table, "BillingModeSummary", JSON_OBJECT),
-			  *indexes = json_text_get(table, "GlobalSecondaryIndexes", JSON_ARRAY);
-	bool is_on_demand = mode && str_eq(json_text_string(arena, mode, "BillingMode"),
-					   STR("PAY_PER_REQUEST"));
-
-	json_out_open(out, '{');
-	json_out_field_string(out, "name", json_text_string(arena, table, "TableName"));
-	json_out_field_string(out, "billing",
-			      is_on_demand ? STR("PAY_PER_REQUEST") : STR("PROVISIONED"));
-	if (!is_on_demand)
-		write_units(out, table);
-	json_out_name(out, STR("storage_gb"));
-	json_out_double(out, json_text_number(table, "TableSizeBytes") / GIGABYTE);
-	json_out_name(out, STR("indexes"));
-	json_out_open(out, '[');
-	for (const struct json *one = indexes ? json_first(indexes) : NULL; one;
-	     one = json_next(one)) {
-		json_out_open(out, '{');
-		json_out_field_string(out, "name", json_text_string(arena, one, "IndexName"));
-		if (!is_on_demand)
-			write_units(out, one);
-		json_out_name(out, STR("storage_gb"));
-		json_out_double(out, json_text_number(one, "IndexSizeBytes") / GIGABYTE);
-		json_out_close(out, '}');
-	}
-	json_out_close(out, ']');
-	json_out_close(out, '}');
-}
-
 /* Tables that consumed anything, but for those that are known. */
 static enum code write_tables(struct recorded *recorded, struct json_out *out, struct err *err)
 {
@@ -408,7 +367,9 @@ static enum code write_tables(struct recorded *recorded, struct json_out *out, s
 		if (!table)
 			return err_set(err, MSG_FORECAST_GONE, recorded->path,
 				       STR_ARG(part->table));
-		write_table(out, arena, table);
+		const struct described described = {.table = table};
+
+		described_write(out, arena, &described);
 	}
 	return OK;
 }

@@ -27,6 +27,20 @@ static const struct json *seen_table(struct arena *arena, const struct json *roo
 	return NULL;
 }
 
+/* Empty where the plan has the table without such an index: units of local indexes are the
+ * table's. */
+static struct str seen_index(struct observed *observed, struct str table, struct str index)
+{
+	struct plan *plan = observed->plan;
+	size_t t = plan_table_at(plan, table), i = 1;
+
+	if (t == plan->table_count)
+		return index;
+	while (i < plan->tables[t].n && !str_eq(plan->tables[t].parts[i].name, index))
+		i++;
+	return i < plan->tables[t].n ? index : STR("");
+}
+
 /* Its writes are those of the table and of all indexes, in the table's proportions. */
 static void share_writes(struct observed *observed, const struct json *table,
 			 struct observed_pattern *pattern, double units)
@@ -39,7 +53,8 @@ static void share_writes(struct observed *observed, const struct json *table,
 	for (const struct json *one = first_of_list(table, "indexes"); one && all > 0;
 	     one = json_next(one))
 		observed_add_units(observed, pattern,
-				   json_text_string(observed->arena, one, "name"),
+				   seen_index(observed, pattern->table,
+					      json_text_string(observed->arena, one, "name")),
 				   units * json_text_number(one, "write_units") / all);
 }
 
@@ -52,12 +67,13 @@ static void take_side(struct observed *observed, const struct json *root, const 
 		   traits = json_text_string(arena, one, "traits"),
 		   key = json_text_string(arena, one, "key"),
 		   id = json_text_string(arena, one, "id");
-	struct observed_pattern wanted = {.table = table,
-					  .group = is_write ? STR("write") : STR("read"),
-					  .index = str_is_set(index) && !is_write ? index : STR(""),
-					  .is_write = is_write,
-					  .is_strong = str_is_set(traits) &&
-						       str_contains(traits, STR("consistent"))};
+	struct observed_pattern wanted = {
+		.table = table,
+		.group = is_write ? STR("write") : STR("read"),
+		.index = str_is_set(index) && !is_write ? seen_index(observed, table, index)
+							: STR(""),
+		.is_write = is_write,
+		.is_strong = str_is_set(traits) && str_contains(traits, STR("consistent"))};
 
 	if (units <= 0 || !str_is_set(table))
 		return;

@@ -37,6 +37,46 @@ const struct model_hour *show_worst(const struct model_row *row)
 	return worst;
 }
 
+struct show_axis show_axis_of(const struct shown *shown)
+{
+	int64_t hours = shown->outcomes[0].hours,
+		per_column = (hours + SHOW_COLUMNS_MAX - 1) / SHOW_COLUMNS_MAX;
+
+	return (struct show_axis){hours, per_column,
+				  (size_t)((hours + per_column - 1) / per_column)};
+}
+
+double *show_throttled(const struct shown *shown, const struct show_axis *axis)
+{
+	const struct model_outcome *outcome = &shown->outcomes[0];
+	double *sums = ARENA_ARRAY(shown->arena, double, SHOW_COLOURS * axis->n);
+
+	for (size_t i = 0; i < outcome->n; i++) {
+		const struct model_row *row = &outcome->rows[i];
+		size_t colour = i < SHOW_COLOURS - 1 ? i : SHOW_COLOURS - 1;
+
+		for (size_t h = 0; h < row->n; h++)
+			sums[colour * axis->n + (size_t)(row->hours[h].hour / axis->per_column)] +=
+				(double)row->hours[h].throttled;
+	}
+	return sums;
+}
+
+double *show_demand(const struct shown *shown, const struct show_axis *axis,
+		    const struct model_side *side)
+{
+	double *sums = ARENA_ARRAY(shown->arena, double, axis->n);
+
+	for (int64_t hour = 0; hour < axis->hours; hour++) {
+		int64_t first = hour - hour % axis->per_column, left = axis->hours - first;
+
+		sums[hour / axis->per_column] +=
+			side->demand[hour] / 3600 /
+			(double)(left < axis->per_column ? left : axis->per_column);
+	}
+	return sums;
+}
+
 /* The first hour in which anything is throttled; -1. */
 static int64_t first_of(const struct model_outcome *outcome)
 {
@@ -253,8 +293,51 @@ static void json_row(const struct shown *shown, const struct model_row *row, str
 	json_out_close(out, '}');
 }
 
-static void json_side(const struct model_side *side, const char *name, bool is_on_demand,
-		      struct json_out *out)
+/* With three digits behind the point. */
+static void json_columns(struct json_out *out, const double *values, size_t n)
+{
+	json_out_open(out, '[');
+	for (size_t i = 0; i < n; i++)
+		json_out_double(out, (double)(int64_t)(values[i] * 1000 + 0.5) / 1000);
+	json_out_close(out, ']');
+}
+
+/* For charts: what was throttled in each step of time, of each of the first rows, and then of all
+ * others. */
+static void json_over_time(const struct shown *shown, struct json_out *out)
+{
+	struct show_axis axis = show_axis_of(shown);
+	const double *sums = show_throttled(shown, &axis);
+
+	json_out_name(out, STR("over_time"));
+	json_out_open(out, '{');
+	json_out_field_integer(out, "hours_of_step", axis.per_column);
+	json_out_name(out, STR("throttled"));
+	json_out_open(out, '[');
+	for (size_t k = 0; k < SHOW_COLOURS && k < shown->outcomes[0].n; k++)
+		json_columns(out, &sums[k * axis.n], axis.n);
+	json_out_close(out, ']');
+	json_out_close(out, '}');
+}
+
+/* The units a second that clients want, by the same steps; nothing where they want none. */
+static void json_wanted(const struct shown *shown, const struct model_side *side,
+			struct json_out *out)
+{
+	struct show_axis axis = show_axis_of(shown);
+	const double *wanted = show_demand(shown, &axis, side);
+	double all = 0;
+
+	for (size_t i = 0; i < axis.n; i++)
+		all += wanted[i];
+	if (all <= 0)
+		return;
+	json_out_name(out, STR("wanted"));
+	json_columns(out, wanted, axis.n);
+}
+
+static void json_side(const struct shown *shown, const struct model_side *side, const char *name,
+		      bool is_on_demand, struct json_out *out)
 {
 	json_out_name(out, str_of(name));
 	json_out_open(out, '{');
@@ -264,6 +347,7 @@ static void json_side(const struct model_side *side, const char *name, bool is_o
 		json_out_field_integer(out, "provisioned_at_the_end", side->rate);
 	}
 	json_out_field_integer(out, "throttled", (int64_t)side->throttled);
+	json_wanted(shown, side, out);
 	json_out_close(out, '}');
 }
 
@@ -275,6 +359,7 @@ static void json_table(const struct shown *shown, size_t t, struct json_out *out
 
 	json_out_open(out, '{');
 	json_out_field_string(out, "name", table->name);
+	json_out_field_boolean(out, "is_on_demand", table->is_on_demand);
 	field_dollars(out, "cost", bill->dollars);
 	field_dollars(out, "on_demand", bill->on_demand);
 	field_dollars(out, "provisioned", bill->provisioned);
@@ -285,8 +370,8 @@ static void json_table(const struct shown *shown, size_t t, struct json_out *out
 		json_out_open(out, '{');
 		if (p > 0)
 			json_out_field_string(out, "index", table->parts[p].name);
-		json_side(&parts[p].sides[METER_READ], "read", table->is_on_demand, out);
-		json_side(&parts[p].sides[METER_WRITE], "write", table->is_on_demand, out);
+		json_side(shown, &parts[p].sides[METER_READ], "read", table->is_on_demand, out);
+		json_side(shown, &parts[p].sides[METER_WRITE], "write", table->is_on_demand, out);
 		json_out_close(out, '}');
 	}
 	json_out_close(out, ']');
@@ -311,6 +396,18 @@ static void json_patterns(const struct shown *shown, struct json_out *out)
 	json_out_close(out, ']');
 }
 
+/* The share of provisioned units from which on they are cheaper than on demand. */
+static void json_break_even(const struct prices *prices, struct json_out *out)
+{
+	double reads = bill_break_even(prices, METER_READ),
+	       writes = bill_break_even(prices, METER_WRITE);
+
+	if (reads >= 0)
+		field_number(out, "break_even_reads", reads);
+	if (writes >= 0)
+		field_number(out, "break_even_writes", writes);
+}
+
 static void json_cost(const struct shown *shown, struct json_out *out)
 {
 	const struct bill *bill = shown->bill;
@@ -321,6 +418,7 @@ static void json_cost(const struct shown *shown, struct json_out *out)
 	json_out_field_string(out, "source", bill->prices->source);
 	field_dollars(out, "total", bill->dollars);
 	json_out_field_boolean(out, "is_partial", bill->is_partial);
+	json_break_even(bill->prices, out);
 	json_out_name(out, STR("lines"));
 	json_out_open(out, '[');
 	for (size_t i = 0; i < bill->n; i++) {
@@ -373,6 +471,21 @@ static void json_range(const struct shown *shown, struct json_out *out)
 	json_out_close(out, '}');
 }
 
+static void json_throttles(const struct shown *shown, struct json_out *out)
+{
+	const struct model_outcome *outcome = &shown->outcomes[0];
+	size_t most = shown->rows_most ? shown->rows_most : outcome->n,
+	       n = most < outcome->n ? most : outcome->n;
+
+	json_out_name(out, STR("throttles"));
+	json_out_open(out, '[');
+	for (size_t i = 0; i < n; i++)
+		json_row(shown, &outcome->rows[i], out);
+	json_out_close(out, ']');
+	if (n < outcome->n)
+		json_out_field_integer(out, "throttles_left_out", (int64_t)(outcome->n - n));
+}
+
 void show_json(const struct shown *shown, struct buf *out)
 {
 	const struct model_outcome *outcome = &shown->outcomes[0];
@@ -386,11 +499,8 @@ void show_json(const struct shown *shown, struct buf *out)
 	json_out_field_integer(&json, "failed", (int64_t)outcome->failed);
 	field_hour(shown, &json, "first_throttled", first_of(outcome));
 	json_range(shown, &json);
-	json_out_name(&json, STR("throttles"));
-	json_out_open(&json, '[');
-	for (size_t i = 0; i < outcome->n; i++)
-		json_row(shown, &outcome->rows[i], &json);
-	json_out_close(&json, ']');
+	json_throttles(shown, &json);
+	json_over_time(shown, &json);
 	json_out_name(&json, STR("tables"));
 	json_out_open(&json, '[');
 	for (size_t t = 0; t < shown->plan->table_count; t++)
@@ -400,6 +510,10 @@ void show_json(const struct shown *shown, struct buf *out)
 	json_cost(shown, &json);
 	json_texts(&json, "notes", shown->plan->notes, shown->plan->note_count);
 	json_texts(&json, "problems", shown->problems, shown->problem_count);
+	if (str_is_set(shown->made)) {
+		json_out_name(&json, STR("plan"));
+		buf_add_str(&json.buf, shown->made);
+	}
 	json_out_close(&json, '}');
 	buf_add_str(out, json_out_str(&json));
 	buf_add_lit(out, "\n");

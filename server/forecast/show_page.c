@@ -6,8 +6,6 @@
 #define LEFT 90
 #define PLOT_WIDTH 860
 #define HEIGHT 150
-#define COLUMNS_MAX 215 /* of a chart: 4 wide, one of them a gap */
-#define COLOURS 6       /* the last is that of all other keys */
 #define ROWS_MAX 100
 #define LABEL_EVERY 100 /* at least, between labels of the time */
 
@@ -28,21 +26,7 @@
 /* On a phone it scrolls by itself, and the page does not. */
 #define WIDE "<div class=\"wide\" tabindex=\"0\">"
 
-/* Hours of the forecast, in as many columns as a chart has room for. */
-struct axis {
-	int64_t hours, per_column;
-	size_t n;
-};
-
-static struct axis axis_of(const struct shown *shown)
-{
-	int64_t hours = shown->outcomes[0].hours,
-		per_column = (hours + COLUMNS_MAX - 1) / COLUMNS_MAX;
-
-	return (struct axis){hours, per_column, (size_t)((hours + per_column - 1) / per_column)};
-}
-
-static double column_left(const struct axis *axis, size_t column)
+static double column_left(const struct show_axis *axis, size_t column)
 {
 	return LEFT + (double)PLOT_WIDTH * (double)column / (double)axis->n;
 }
@@ -65,7 +49,8 @@ static void page_count(struct buf *out, uint64_t n)
 }
 
 /* The frame of a chart: its greatest value, zero, and days. */
-static void open_chart(struct buf *out, const struct axis *axis, const char *label, double most)
+static void open_chart(struct buf *out, const struct show_axis *axis, const char *label,
+		       double most)
 {
 	int64_t days = axis->hours / PLAN_HOURS;
 	int64_t step = days * LABEL_EVERY / PLOT_WIDTH + 1;
@@ -85,8 +70,8 @@ static void open_chart(struct buf *out, const struct axis *axis, const char *lab
 			   (long long)day + 1);
 }
 
-static void add_column(struct buf *out, const struct axis *axis, const char *class, size_t column,
-		       double from, double to)
+static void add_column(struct buf *out, const struct show_axis *axis, const char *class,
+		       size_t column, double from, double to)
 {
 	double left = column_left(axis, column), right = column_left(axis, column + 1);
 
@@ -98,34 +83,17 @@ static void add_column(struct buf *out, const struct axis *axis, const char *cla
 			   to - from);
 }
 
-/* Of each of the busiest rows, and of all others, the throttled by column. */
-static double *throttled_by_column(const struct shown *shown, const struct axis *axis)
-{
-	const struct model_outcome *outcome = &shown->outcomes[0];
-	double *sums = ARENA_ARRAY(shown->arena, double, COLOURS * axis->n);
-
-	for (size_t i = 0; i < outcome->n; i++) {
-		const struct model_row *row = &outcome->rows[i];
-		size_t colour = i < COLOURS - 1 ? i : COLOURS - 1;
-
-		for (size_t h = 0; h < row->n; h++)
-			sums[colour * axis->n + (size_t)(row->hours[h].hour / axis->per_column)] +=
-				(double)row->hours[h].throttled;
-	}
-	return sums;
-}
-
 static void page_throttled(const struct shown *shown, struct buf *out)
 {
 	const struct model_outcome *outcome = &shown->outcomes[0];
-	struct axis axis = axis_of(shown);
-	const double *sums = throttled_by_column(shown, &axis);
+	struct show_axis axis = show_axis_of(shown);
+	const double *sums = show_throttled(shown, &axis);
 	double most = 0;
 
 	for (size_t c = 0; c < axis.n; c++) {
 		double all = 0;
 
-		for (size_t k = 0; k < COLOURS; k++)
+		for (size_t k = 0; k < SHOW_COLOURS; k++)
 			all += sums[k * axis.n + c];
 		most = all > most ? all : most;
 	}
@@ -138,7 +106,7 @@ static void page_throttled(const struct shown *shown, struct buf *out)
 	for (size_t c = 0; c < axis.n; c++) {
 		double from = 0;
 
-		for (size_t k = 0; k < COLOURS; k++) {
+		for (size_t k = 0; k < SHOW_COLOURS; k++) {
 			char class[] = {'k', (char)('0' + k), '\0'};
 			double to = from + (HEIGHT - 2) * sums[k * axis.n + c] / most;
 
@@ -157,7 +125,7 @@ static void page_throttled(const struct shown *shown, struct buf *out)
 		buf_printf(out,
 			   "<td><span class=\"key\"><svg viewBox=\"0 0 1 1\"><rect "
 			   "class=\"k%zu\" width=\"1\" height=\"1\"/></svg></span><td>",
-			   i < COLOURS - 1 ? i : (size_t)COLOURS - 1);
+			   i < SHOW_COLOURS - 1 ? i : (size_t)SHOW_COLOURS - 1);
 		page_count(out, worst->throttled);
 		buf_add_lit(out, "<br>");
 		buf_add_str(out, model_hour_name(shown->arena, worst->hour));
@@ -183,17 +151,16 @@ static void page_demand(const struct shown *shown, size_t t, size_t p, struct bu
 	const struct plan_table *table = &shown->plan->tables[t];
 	const struct model_part *part = &shown->outcomes[0].tables[t].parts[p];
 	const struct model_row row = {.table = t, .part = p};
-	struct axis axis = axis_of(shown);
-	double *sums = ARENA_ARRAY(shown->arena, double, METER_SIDES *axis.n);
-	double most = 0;
+	struct show_axis axis = show_axis_of(shown);
+	double *sums[METER_SIDES], most = 0;
 
-	for (int64_t hour = 0; hour < axis.hours; hour++) {
-		for (enum meter_side side = 0; side < METER_SIDES; side++)
-			sums[(size_t)side * axis.n + (size_t)(hour / axis.per_column)] +=
-				part->sides[side].demand[hour] / 3600 / (double)axis.per_column;
+	for (enum meter_side side = 0; side < METER_SIDES; side++)
+		sums[side] = show_demand(shown, &axis, &part->sides[side]);
+	for (size_t c = 0; c < axis.n; c++) {
+		double all = sums[METER_READ][c] + sums[METER_WRITE][c];
+
+		most = all > most ? all : most;
 	}
-	for (size_t c = 0; c < axis.n; c++)
-		most = sums[c] + sums[axis.n + c] > most ? sums[c] + sums[axis.n + c] : most;
 	if (most <= 0)
 		return;
 	buf_add_lit(out, "<h3>");
@@ -211,7 +178,7 @@ static void page_demand(const struct shown *shown, size_t t, size_t p, struct bu
 		double from = 0;
 
 		for (enum meter_side side = 0; side < METER_SIDES; side++) {
-			double to = from + (HEIGHT - 2) * sums[(size_t)side * axis.n + c] / most;
+			double to = from + (HEIGHT - 2) * sums[side][c] / most;
 
 			add_column(out, &axis, classes[side], c, from, to);
 			from = to;

@@ -85,6 +85,7 @@ def members_of_a_wrong_type():
         ("PUT", "faults"): {"rules": ([],)}, ("PUT", "lag"): {"lag": (), "index_lag": (), "jitter": (), "seed": (), "tables": ()},
         ("PUT", "conflicts"): {"conflicts": ()}, ("PUT", "throughput"): {"throughput": (), "tables": ({},)},
         ("POST", "clock"): {"set": (1.5,), "advance": (-1, 1.5), "freeze": (True,), "release": (True,)},
+        ("POST", "forecast"): {"scale": (1.5, 1), "days": (), "growth": (), "keys": (), "seed": (), "free_tier": (True,), "plan": ()},
         ("POST", "snapshots/there/dump"): {"cursor": ()}, ("POST", "snapshots/there/load"): {"block": ()},
     }
     for (method, path), names in members.items():

@@ -225,6 +225,58 @@ def days_that_are_alike():
         assert abs(one["cost"]["total"] - two["cost"]["total"]) <= 0.01 + two["cost"]["total"] * 0.001 and len(one["throttles"][0]["hours"]) == len(two["throttles"][0]["hours"]), (one["cost"], two["cost"])
 
 
+def of_the_running_server():
+    """The endpoint gives what the command makes of the plan in its answer, whose tables have the settings that they have in the server."""
+    server = Server("--insight", "on", "--request-cpu-ms", "2000")
+    client = Client(server.port)
+    units = {"ReadCapacityUnits": 4, "WriteCapacityUnits": 3}
+    client("CreateTable", TableName="shop", KeySchema=key("pk", "sk"), AttributeDefinitions=[{"AttributeName": a, "AttributeType": "S"} for a in ("pk", "sk", "g", "l")],
+           ProvisionedThroughput=units, GlobalSecondaryIndexes=[{"IndexName": "by-g", "KeySchema": key("g"), "Projection": {"ProjectionType": "ALL"}, "ProvisionedThroughput": units}],
+           LocalSecondaryIndexes=[{"IndexName": "by-l", "KeySchema": key("pk", "l"), "Projection": {"ProjectionType": "ALL"}}])
+    client("CreateTable", TableName="wide", KeySchema=key("pk"), AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}], BillingMode="PAY_PER_REQUEST",
+           OnDemandThroughput={"MaxReadRequestUnits": 50}, TableClass="STANDARD_INFREQUENT_ACCESS")
+    client("UpdateContinuousBackups", TableName="wide", PointInTimeRecoverySpecification={"PointInTimeRecoveryEnabled": True})
+    scaling = server.client(service="application-autoscaling")
+    target = {"ServiceNamespace": "dynamodb", "ResourceId": "table/shop/index/by-g", "ScalableDimension": "dynamodb:index:WriteCapacityUnits"}
+    scaling.register_scalable_target(**target, MinCapacity=3, MaxCapacity=90)
+    scaling.put_scaling_policy(**target, PolicyName="p", PolicyType="TargetTrackingScaling", TargetTrackingScalingPolicyConfiguration={
+        "TargetValue": 60.5, "PredefinedMetricSpecification": {"PredefinedMetricType": "DynamoDBWriteCapacityUtilization"}})
+    ask = lambda body, status=200: control(server, "POST", "forecast", body, status=status)
+    assert "nothing in it consumes" in ask({}, 400)["message"]
+    for number in range(40):
+        client("PutItem", TableName="shop", Item={name: {"S": f"{name}{number}"} for name in ("pk", "sk", "g", "l")})
+        client("GetItem", TableName="wide", Key={"pk": {"S": str(number)}})
+    client("Query", TableName="shop", IndexName="by-l", KeyConditionExpression="pk = :p", ExpressionAttributeValues={":p": {"S": "pk7"}})
+    seen = control(server, "GET", "insight")
+    found = ask({"scale": 3, "days": 2, "growth": "1%/day", "seed": 5})
+    made = found.pop("plan")
+    shop, wide = sorted(made["tables"], key=lambda t: t["name"])
+    assert {k: shop[k] for k in ("billing", "read", "write")} == {"billing": "PROVISIONED", "read": 4, "write": 3}, shop
+    assert [i["name"] for i in shop["indexes"]] == ["by-g"] and shop["indexes"][0]["scale_write"] == {"target": 60.5, "min": 3, "max": 90} and "scale_read" not in shop["indexes"][0], shop
+    assert (wide["billing"], wide["max_read"], wide["class"], wide["recovery"], wide["indexes"]) == ("PAY_PER_REQUEST", 50, "STANDARD_INFREQUENT_ACCESS", True, []) and "max_write" not in wide, wide
+    assert not any("taken as on demand" in note for note in found["notes"]), found["notes"]
+    path = FOLDER / "made.json"
+    path.write_text(json.dumps(made))
+    assert forecast(path, "--json", "--scale", 3, "--days", 2, "--growth", "1%/day", "--seed", 5) == found
+    given = ask({"scale": 3, "days": 2, "growth": "1%/day", "seed": 5, "plan": made})
+    assert given == found
+    assert len(ask({"days": 1})["over_time"]["throttled"]) <= 6 and ask({"keys": "uniform:100", "days": 1, "free_tier": True})["cost"]["total"] >= 0
+    for body, said in (({"scale": 0}, '"scale" is out of its range'), ({"days": 1.5}, '"days"'), ({"growth": "3"}, '"growth"'), ({"seed": -1}, '"seed"'), ({"keys": "normal"}, '"keys"'), ({"scale": 1e9}, "requests a second"),
+                       ({"scale": "3"}, '"scale"'), ({"plan": {}}, "plan: neither"), ({"plan": {**made, "patterns": [{}]}}, "plan: pattern 1"), ({"plan": made, "keys": "zipf"}, "have their own"), ({"what": 1}, "what")):
+        message = ask(body, 400)["message"]
+        assert said in message, (body, message)
+    hot = {"tables": [{"name": f"t{i}", "billing": "PROVISIONED", "read": 1, "write": 900} for i in range(20)],
+           "patterns": [{"name": f"p{i}", "table": f"t{i}", "does": "write", "units": 1.3, "rate": [900 + 10 * (h % 7) for h in range(24 * 7)], "keys": {"spread": "zipf", "count": 300}, "attempts": 10} for i in range(20)]}
+    assert "more CPU time than --request-cpu-ms" in ask({"plan": hot, "days": 3660}, 400)["message"]
+    assert control(server, "GET", "insight")["requests"] == seen["requests"]
+    control(server, "DELETE", "insight")
+    assert "nothing in it consumes" in ask({}, 400)["message"]
+    server.stop()
+    server = Server()
+    assert "--insight on" in control(server, "POST", "forecast", {}, status=400)["message"]
+    server.stop()
+
+
 def recorded_shop():
     """A server's recording, its insight and what clients were told that they consumed: of tables and indexes."""
     file = FOLDER / "run.ndjson"
@@ -434,4 +486,4 @@ def bad_input_is_named():
 
 
 run("forecast", [one_partition_key_by_date, an_index_with_few_values, a_burst_with_auto_scaling_behind, a_new_table_hit_by_a_launch, a_hot_key_that_is_isolated, as_the_running_server_throttles,
-                 as_an_index_throttles_its_table, as_on_demand_throttles, as_a_hot_range_is_split, days_that_are_alike, a_recording_is_a_plan, dollars_are_those_of_the_list, examples_that_aws_publishes, an_unknown_price_is_said, the_changes_that_save_most, the_same_bytes_and_a_range, a_page_with_charts, a_build_fails_by_rules, bad_input_is_named])
+                 as_an_index_throttles_its_table, as_on_demand_throttles, as_a_hot_range_is_split, days_that_are_alike, of_the_running_server, a_recording_is_a_plan, dollars_are_those_of_the_list, examples_that_aws_publishes, an_unknown_price_is_said, the_changes_that_save_most, the_same_bytes_and_a_range, a_page_with_charts, a_build_fails_by_rules, bad_input_is_named])
