@@ -29,6 +29,7 @@ export class Entities {
     this.renamed = renamed;
     this.sample = /** @type {Item[]} */ ([]);
     this.learnedAt = 0;
+    this.colours = /** @type {Map<string, number>} */ (new Map());
     this.types = /** @type {Map<string, Type>} */ (new Map());
     this.model = new Model(table, []);
     this.setBy();
@@ -45,6 +46,7 @@ export class Entities {
     this.model = new Model(this.table, items);
     this.setBy();
     this.learnedAt = Infinity; // a sample of all places is better than the first pages
+    for (const name of [...new Set(items.map((item) => this.nameOf(item).name))].sort()) this.colour(name);
   }
 
   /** Items that were read: learned from, and counted. @param {Item[]} items */
@@ -78,23 +80,32 @@ export class Entities {
     if (more.length) type.attributes = [...type.attributes, ...more].sort();
   }
 
+  /** As it was found, and as people call it. @param {Item} item */
+  nameOf(item) {
+    const found = this.model.name(item);
+    return { found, name: this.renamed.get(found.key) ?? found.name };
+  }
+
   /** @param {Item} item @returns {Type} */
   of(item) {
-    const found = this.model.name(item), name = this.renamed.get(found.key) ?? found.name;
+    const { found, name } = this.nameOf(item);
     return entry(this.types, name, () => ({ name, key: found.key, attributes: [], count: 0,
       source: name === found.name ? found.source : "renamed", templates: new Map(),
       colour: `var(--e${this.colour(name).toString(16)})` }));
   }
 
   /**
-   * The same name has the same colour in every view, where no other has it yet.
+   * The same name has the same colour in every view: those of the table's sample come first, in the
+   * order of their names, and take what their letters say or the next one that is free.
    * @param {string} name
    */
   colour(name) {
-    const used = new Set([...this.types.values()].map((t) => t.colour));
+    const known = this.colours.get(name);
+    if (known !== undefined) return known;
+    const used = new Set(this.colours.values());
     let n = [...name].reduce((sum, c) => (sum * 31 + (c.codePointAt(0) ?? 0)) % 9973, 7) % COLOURS;
-    const isUsed = (/** @type {number} */ k) => used.has(`var(--e${k.toString(16)})`);
-    for (let i = 0; i < COLOURS && isUsed(n); i++) n = (n + 1) % COLOURS;
+    for (let i = 0; i < COLOURS && used.has(n); i++) n = (n + 1) % COLOURS;
+    this.colours.set(name, n);
     return n;
   }
 

@@ -117,3 +117,22 @@ export function template(text) {
     return prefix && !HEXADECIMAL.test(part) ? `${prefix[1]}<id>` : "<id>";
   }).join("");
 }
+
+const CONSTANTS = 4;
+
+/**
+ * How the keys of an entity look, from templates with their counts ("PK = CUSTOMER#<number>, SK = PROFILE"): of each attribute the most frequent form, or
+ * the values that a word such as a status has, or its name where these are many.
+ * @param {Iterable<[string, number]>} counts
+ */
+export function summary(counts) {
+  const forms = /** @type {Map<string, Map<string, number>>} */ (new Map());
+  for (const [text, n] of counts) for (const part of text.split(/, (?=[^ ,]+ = )/)) {
+    const at = part.indexOf(" = "), name = part.slice(0, at), form = part.slice(at + 3), of = forms.get(name) ?? new Map();
+    forms.set(name, of.set(form, (of.get(form) ?? 0) + n));
+  }
+  return [...forms].map(([name, of]) => {
+    const all = [...of].sort((a, b) => b[1] - a[1]).map(([form]) => form), isWord = all.every((form) => !/[<#|]/.test(form));
+    return `${name} = ${all.length === 1 || !isWord ? all[0] : all.length <= CONSTANTS ? all.sort().join(" | ") : `<${name}>`}`;
+  }).join(", ");
+}

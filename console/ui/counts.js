@@ -1,12 +1,12 @@
 // How many of the items that were read have each value of an attribute: "which customers have more
 // than three open orders?"
 import { attempt, field, fill, h, number, plainTable, select } from "../core/dom.js";
-import { grouped, tally } from "../model/counts.js";
+import { NONE, grouped, tally } from "../model/counts.js";
 
 /** @import { Item } from "../types.d.ts" */
 /**
- * @typedef {{keys: string[], items: () => Item[], isAll: () => boolean, entityOf: (item: Item) => string, readOn?: () => Promise<unknown>, open?: (value: string) => unknown}} Source
- * what was read, and whether that is all; readOn reads more of it; open shows the items of a value of the first key
+ * @typedef {{keys: string[], items: () => Item[], isAll: () => boolean, entityOf: (item: Item) => string, readOn?: () => Promise<unknown>, open?: (by: string, value: string) => (() => unknown) | undefined}} Source
+ * what was read, and whether that is all; readOn reads more of it; open gives what shows the items of a value
  */
 
 const SHOWN = 200, LOOKED = 2000, MORE = 20000 /* items of one "Read on" */;
@@ -25,13 +25,18 @@ export function counts({ keys, items, isAll, entityOf, readOn, open }) {
   const place = h("div"), asked = { by: keys[0] ?? "", entity: "", where: "", is: "", above: 0 };
   const plural = (/** @type {number} */ n, /** @type {string} */ word) => `${number(n)} ${word}${n === 1 ? "" : "s"}`;
 
+  const opened = (/** @type {string} */ value) => {
+    const onclick = value === NONE ? undefined : open?.(asked.by, value);
+    return onclick ? h("button.small.mono", { type: "button", onclick }, value) : h("span.mono", value);
+  };
+
   function table() {
     const { counted, rows } = grouped(items(), asked, entityOf), all = items().length;
     const of = counted.length === all ? plural(all, "item") : `${plural(counted.length, "item")} of ${number(all)}`;
     return [h("p.quiet", `${plural(rows.length, "value")} in ${of} that the page has read${isAll() ? "" : "; there are more"}${rows.length > SHOWN ? `; the ${SHOWN} most frequent` : ""}. `,
       !isAll() && readOn && h("button.small", { type: "button", onclick: attempt(async () => { await readOn(); tell(); }) }, "Read on")),
     plainTable(`Items by ${asked.by}`, [[asked.by], ["Items", "number"]], rows.slice(0, SHOWN).map(([value, n]) =>
-      [open && asked.by === keys[0] ? h("button.small.mono", { type: "button", onclick: () => open(value) }, value) : h("span.mono", value), number(n)]))];
+      [opened(value), number(n)]))];
   }
 
   function tell() {
@@ -39,13 +44,13 @@ export function counts({ keys, items, isAll, entityOf, readOn, open }) {
     if (!names.includes(asked.by)) asked.by = names[0] ?? "";
     const rows = h("div.gap"), show = () => fill(rows, table());
     const values = () => (asked.where ? tally(items(), asked.where).slice(0, SHOWN).map(([v]) => v) : []);
-    const is = select(values(), asked.is, (v) => { asked.is = v; show(); }, { "aria-label": "Value" });
-    is.hidden = !asked.where;
+    const is = select(values(), asked.is, (v) => { asked.is = v; show(); }), value = field("Value", is);
+    value.hidden = !asked.where;
     const where = select([["", "anything"], ...names.map((n) => [n, n])], asked.where, (v) => {
       asked.where = v;
       asked.is = values()[0] ?? "";
       fill(is, values().map((o) => h("option", { value: o }, o)));
-      is.hidden = !v;
+      value.hidden = !v;
       show();
     });
     /** @type {HTMLInputElement} */
@@ -53,7 +58,7 @@ export function counts({ keys, items, isAll, entityOf, readOn, open }) {
     show();
     fill(place, h("div.fields.counts", field("Count by", select(names, asked.by, (v) => { asked.by = v; show(); })),
       entities.length > 1 && field("Entity", select([["", "any"], ...entities.map((n) => [n, n])], asked.entity, (v) => { asked.entity = v; show(); })),
-      field("Where", where), is, field("More than", above)), rows);
+      field("Where", where), value, field("More than", above)), rows);
   }
   tell();
   return { element: place, tell };

@@ -3,7 +3,7 @@ import { fill, h } from "../core/dom.js";
 
 /** @import { Row } from "../types.d.ts" */
 
-const HEIGHT = 36, HEAD = 28, SCROLL_MAX = 15e6, SPARE = 6;
+const HEIGHT = 36, HEAD = 28, SCROLL_MAX = 15e6, SPARE = 6, OF_A_FRAME = 12; // lines that one frame makes: style, layout and paint of more would take too long
 
 /**
  * A grid. `source` has count(), the number of rows, and row(i): {cells, kind, open, toggle}, or null while it is loading; cells is an array of elements, kind a
@@ -17,8 +17,9 @@ export function grid(label, source, columns = []) {
   const head = columns.length ? h("div.line.head", { role: "row" }, columns.map(([title, width = ""]) => h("div", { className: width ? `cell ${width}` : "cell", role: "columnheader" }, h("span", title)))) : null;
   const element = h("div.grid", { role: "grid", tabIndex: 0, "aria-label": label }, head, space);
   const lines = /** @type {Map<number, HTMLElement>} */ (new Map());
+  const stale = /** @type {Set<HTMLElement>} */ (new Set()); // lines that are to be made again
   const id = `g${Math.random().toString(36).slice(2)}`;
-  let active = -1, waiting = 0, isStale = false;
+  let active = -1, waiting = 0;
 
   const top = head ? HEAD : 0;
   const extent = () => source.count() * HEIGHT;
@@ -45,32 +46,35 @@ export function grid(label, source, columns = []) {
   }
 
   // The page is measured before it is changed: a measure after a change lays all of it out again.
-  function draw() {
-    const isNew = isStale;
+  function draw(most = OF_A_FRAME) {
     waiting = 0;
-    isStale = false;
     const count = source.count(), at = element.scrollTop, height = room(), from = at * scale();
     const first = Math.max(0, Math.floor(from / HEIGHT) - SPARE), last = Math.min(count - 1, Math.ceil((from + height) / HEIGHT) + SPARE);
-    if (isNew) { for (const node of lines.values()) node.remove(); lines.clear(); }
     nothing.hidden = count > 0 || !source.empty;
     why.textContent = count ? "" : source.empty?.() ?? "";
     element.setAttribute("aria-rowcount", String(count));
     space.style.height = `${Math.min(extent(), SCROLL_MAX)}px`;
-    for (const [i, node] of lines) if (i < first || i > last) { node.remove(); lines.delete(i); }
+    for (const [i, node] of lines) if (i < first || i > last) { node.remove(); lines.delete(i); stale.delete(node); }
+    const missing = [];
+    for (let i = first; i <= last; i++) { const node = lines.get(i); if (!node || stale.has(node)) missing.push(i); }
+    const isSeen = (/** @type {number} */ i) => (i + 1) * HEIGHT > from && i * HEIGHT < from + height;
+    const made = new Set(missing.length > most ? [...missing.filter(isSeen), ...missing.filter((i) => !isSeen(i))].slice(0, most) : missing);
     let after = /** @type {HTMLElement | null} */ (null);
     for (let i = first; i <= last; i++) {
-      let node = lines.get(i);
-      if (!node) {
-        node = line(i);
+      const old = lines.get(i), node = made.has(i) ? line(i) : old;
+      if (!node) continue;
+      if (node !== old) {
         lines.set(i, node);
-        if (after) after.after(node); else space.prepend(node);
+        if (old) { stale.delete(old); old.replaceWith(node); } else if (after) after.after(node); else space.prepend(node);
       }
       node.style.transform = `translateY(${Math.round(at + i * HEIGHT - from)}px)`;
       after = node;
     }
     mark();
+    if (made.size < missing.length) later();
   }
   const later = () => { waiting ||= requestAnimationFrame(() => draw()); };
+  const spoil = () => { for (const node of lines.values()) stale.add(node); };
 
   /** @param {number} i */
   function reveal(i) {
@@ -98,9 +102,11 @@ export function grid(label, source, columns = []) {
   return {
     element,
     /** Rows have come, gone or changed: those that are there are made again. */
-    refresh() { isStale = true; draw(); },
-    /** The same with the next frame, as a task of its own. */
-    refreshSoon() { isStale = true; later(); },
+    refresh() { spoil(); draw(Infinity); },
+    /** The same, some of them with each of the next frames. */
+    refreshSoon() { spoil(); later(); },
+    /** So many rows have come before the one that is chosen. @param {number} n */
+    push(n) { if (active >= 0) active += n; },
     toTop() { element.scrollTop = 0; active = -1; this.refresh(); },
     end() { observer.disconnect(); },
   };

@@ -9,7 +9,7 @@ import { savedQueries } from "./history.js";
 /** @typedef {[text: string, kind: string, address: string]} Target of the palette */
 
 const KEYS = [["Ctrl+K", "find a view, a table, an index or a saved query"], ["/", "search, or the first field of the page"], ["g, then t c q p l o m", "Tables, Collections, Query, PartiQL, Live, Control, Model"],
-  ["Alt+1 to Alt+7", "the same views in their order"], ["j, k or arrows", "the next row, the row before"], ["Enter or e", "open the row"], ["Space or x", "choose the row"], ["Ctrl+Enter", "save an item, run a statement"],
+  ["Alt+1 to Alt+7", "the same views in their order"], ["j, k or arrows", "the next row, the row before"], ["Enter or e", "open the row"], ["Space or x", "choose the row; Shift and a click on a box: all between"], ["Ctrl+Enter", "save an item, run a statement"],
   ["Ctrl+Space", "complete a statement"], ["Esc", "close what is open"], ["?", "this list"]];
 const GO = new Map([["t", "tables"], ["c", "collections"], ["q", "query"], ["p", "partiql"], ["l", "live"], ["o", "control"], ["m", "model"]]);
 const ROWS = new Map([["j", "ArrowDown"], ["k", "ArrowUp"], ["e", "Enter"], ["x", " "]]);

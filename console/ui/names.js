@@ -46,7 +46,7 @@ export function nameEntity(table, type, entities, done) {
   const why = SOURCES[type.source](entities.model.attribute);
   const form = h("div", h("p", `${number(type.count)} items were read. ${why}`),
     type.key === type.name ? null : h("p.quiet", `Found as ${type.key}.`),
-    h("div.fields", field("Name", input)));
+    h("div.fields", field("Name", input)), h("p.quiet", "The name is kept in this browser, for this table."));
   const { actions } = dialog(`Entity ${type.name}`, form, [["Use the name", "main", () => {
     const names = given(table.TableName), name = input.value.trim();
     if (name && name !== type.key) names.set(type.key, name); else names.delete(type.key);

@@ -26,5 +26,5 @@ export function pricedPatterns(seen, patterns, columns, cells, asked) {
     return [...cells(p), dollars(costOfCalls(p, 1e6)), dollars(day), dollars(day * MONTH)];
   })));
   tell();
-  return [h("div.row", field("Requests a second", rate), by, h("span.quiet", `As seen: ${usual} of all together. US dollars on demand in us-east-1, by the units that answers told of; a write that its condition refuses costs too.`)), table];
+  return [h("div.row.low", field("Requests a second", rate), by, h("span.quiet", `As seen: ${usual} of all together. US dollars on demand in us-east-1, by the units that answers told of; a write that its condition refuses costs too.`)), table];
 }

@@ -14,12 +14,19 @@ const items = (/** @type {number} */ n) => `${number(n)} ${n === 1 ? "item" : "i
 /** These can be put back from now on, and what was deleted before no longer. @param {Table} table @param {Item[]} list */
 export function keepDeleted(table, list) { if (list.length) deleted.set(place(table), list); }
 
-/** A selection of the table's items. `changed` is called when the table has changed, `mark` when boxes have. `isPart`: the items may lack attributes. @param {Table} table @param {() => void} changed @param {() => void} mark */
-export function selection(table, changed, mark, isPart = false) {
+/** A selection of the table's items. `changed` is called when the table has changed, `mark` when boxes have. `all` gives the items in their order, `isPart`: they may lack attributes. @param {Table} table @param {() => void} changed @param {() => void} mark @param {() => Item[]} all */
+export function selection(table, changed, mark, all, isPart = false) {
   const chosen = /** @type {Map<string, Item>} */ (new Map()), bar = h("div.tools.thin.chosen", { role: "region", "aria-label": "Chosen items", hidden: true });
   const id = (/** @type {Item} */ item) => JSON.stringify(keyOf(item, table));
   const forget = () => { chosen.clear(); tell(); };
   const choose = (/** @type {Item[]} */ list, /** @type {boolean} */ on) => { for (const item of list) if (on) chosen.set(id(item), item); else chosen.delete(id(item)); tell(); mark(); };
+
+  let last = ""; // the item whose box was used last: with Shift, all between are chosen
+  /** @param {Item[]} list @param {boolean} on */
+  function chooseUpTo(list, on) {
+    const every = all(), at = every.findIndex((item) => id(item) === last), to = list.map((item) => every.findIndex((other) => id(other) === id(item)));
+    choose(at < 0 || to.includes(-1) ? list : every.slice(Math.min(at, ...to), Math.max(at, ...to) + 1), on);
+  }
 
   const remove = attempt(async () => {
     const list = [...chosen.values()];
@@ -48,7 +55,7 @@ export function selection(table, changed, mark, isPart = false) {
     const gone = deleted.get(place(table)) ?? [];
     bar.hidden = !chosen.size && !gone.length;
     fill(bar, chosen.size > 0 && [h("span", h("strong", number(chosen.size)), " chosen"), h("button.small.danger", { type: "button", onclick: remove }, `Delete ${items(chosen.size)}`),
-      h("button.small", { type: "button", onclick: () => { forget(); mark(); } }, "Choose none")], h("span.push"),
+      h("button.small", { type: "button", onclick: () => { forget(); mark(); } }, "Choose none")],
     gone.length > 0 && [h("span.quiet", `Deleted ${items(gone.length)}`), h("button.small", { type: "button", onclick: undo }, "Put back"),
       h("button.small", { type: "button", "aria-label": "Forget what was deleted", onclick: () => { deleted.delete(place(table)); tell(); } }, "Dismiss")]);
   }
@@ -56,7 +63,10 @@ export function selection(table, changed, mark, isPart = false) {
   /** A cell with a box for an item, or for all of a group. @param {Item[]} list @param {string} label */
   function box(list, label) {
     /** @type {HTMLInputElement} */
-    const input = h("input", { type: "checkbox", tabIndex: -1, checked: list.length > 0 && list.every((item) => chosen.has(id(item))), "aria-label": label, onchange: () => choose(list, input.checked) });
+    const input = h("input", { type: "checkbox", tabIndex: -1, checked: list.length > 0 && list.every((item) => chosen.has(id(item))), "aria-label": label, onclick: (e) => {
+      if (e.shiftKey) chooseUpTo(list, input.checked); else choose(list, input.checked);
+      last = list.length ? id(list[list.length - 1]) : "";
+    } });
     return h("div.cell.box.stick", { role: "gridcell", onclick: (e) => e.stopPropagation() }, input);
   }
   const toggle = (/** @type {Item[]} */ list) => choose(list, !list.every((item) => chosen.has(id(item))));

@@ -23,11 +23,15 @@ export function pivots(table) {
     ...indexes.map((i) => ({ name: i.IndexName, KeySchema: i.KeySchema, items: i.ItemCount ?? table.ItemCount, projection: i.Projection.ProjectionType }))];
 }
 
+const isGuess = (/** @type {import("../model/entities.js").Type} */ t) => t.source === "key" || t.source === "table";
+
 /** The condition that the partition key has a value, from what was typed. @param {string} text @param {Pivot} pivot @param {TableDescription} table */
 function partition(text, pivot, table) {
   const [{ AttributeName: name }] = pivot.KeySchema;
   return { KeyConditionExpression: "#p = :p", ExpressionAttributeNames: { "#p": name }, ExpressionAttributeValues: { ":p": { [keyType(table, name)]: text } } };
 }
+
+let lastPlace = /** @type {Parts} */ ([]); // table, index and partition that were shown last: who comes back by the menu finds them
 
 /** @param {HTMLElement} main @param {Parts} parts @returns {Promise<End>} */
 export async function show(main, [name, index = "", value = ""]) {
@@ -36,9 +40,10 @@ export async function show(main, [name, index = "", value = ""]) {
     main.append(await noTables("collections"));
     return undefined;
   }
-  if (!name) { go("collections", names.includes(session.table) ? session.table : names[0]); return undefined; }
+  if (!name) { go("collections", ...(names.includes(lastPlace[0]) && lastPlace[0] === session.table ? lastPlace : [names.includes(session.table) ? session.table : names[0]])); return undefined; }
   if (!names.includes(name)) { showAbsent(main, "collections", name, names); return undefined; }
   session.table = name;
+  lastPlace = [name, ...(index || value ? [index] : []), ...(value ? [value] : [])];
   const { table, items: sample, segments } = await sampleTable(name), all = pivots(table), pivot = all.find((p) => p.name === index) ?? all[0];
   const ranges = pivot.KeySchema.filter((k) => k.KeyType === "RANGE").map((k) => k.AttributeName);
   const keys = pivot.KeySchema.map((k) => k.AttributeName);
@@ -67,8 +72,8 @@ export async function show(main, [name, index = "", value = ""]) {
   function tell() {
     const of = search.value ? "" : ` of about ${number(pivot.items)}`;
     status.textContent = `${number(blocks.loaded)}${of} ${blocks.loaded === 1 && !of ? "item" : "items"} read, ${blocks.units} ${blocks.units === 1 ? "unit" : "units"}`;
-    fill(legend, [...entities.types.values()].map((t) => h("button.badge.entity", { type: "button", style: { color: t.colour }, title: `${number(t.count)} seen`,
-      onclick: () => nameEntity(table, t, entities, begin) }, t.name, t.source === "key" || t.source === "table" ? " ?" : "")));
+    fill(legend, [...entities.types.values()].map((t) => h("button.badge.entity", { type: "button", style: { color: t.colour }, title: `${number(t.count)} seen${isGuess(t) ? "; the name is a guess" : ""}: choose it to give another name`,
+      onclick: () => nameEntity(table, t, entities, begin) }, t.name, isGuess(t) ? " ?" : "")));
   }
 
   /** From the server, since an index may not have all of it. */
@@ -101,11 +106,11 @@ export async function show(main, [name, index = "", value = ""]) {
     empty: () => (search.value ? "No item has this partition key." : `${pivot.name ? "The index" : "The table"} has no items yet.`),
     row: (i) => { const row = blocks.at(i); return row && (row.isGroup ? groupRow(row) : itemRow(row.item)); },
   });
-  const chosen = selection(table, begin, () => { view.refresh(); view.element.focus({ preventScroll: true }); }, Boolean(pivot.projection && pivot.projection !== "ALL"));
+  const chosen = selection(table, begin, () => { view.refresh(); view.element.focus({ preventScroll: true }); }, () => blocks.items(), Boolean(pivot.projection && pivot.projection !== "ALL"));
   /** Groups of what was read: which customers have more than three open orders? */
   const count = () => {
     const { element } = counts({ keys: [...keys, ...table.KeySchema.map((k) => k.AttributeName).filter((n) => !keys.includes(n))], items: () => blocks.items(), isAll: () => blocks.isWhole(),
-      entityOf: (item) => entities.of(item).name, readOn: () => blocks.readOn(), open: (v) => { close(); go("collections", name, pivot.name, v); } });
+      entityOf: (item) => entities.of(item).name, readOn: () => blocks.readOn(), open: (of, v) => (of === keys[0] ? () => { close(); go("collections", name, pivot.name, v); } : undefined) });
     const { close } = dialog(`Count items of ${name}`, [h("p.quiet", "DynamoDB counts and groups nothing itself: this page does, of the items that it has read."), element]);
   };
   const kinds = [["auto", "What the items say"], ["key", "Keys alone"]];
@@ -123,7 +128,7 @@ export async function show(main, [name, index = "", value = ""]) {
         h("button", { type: "button", onclick: () => importItems(table, begin) }, "Import"),
         h("button", { type: "button", onclick: () => exportItems(name, blocks.items(), blocks.isWhole()) }, "Export"),
         h("button.main", { type: "button", onclick: () => openItem(table, null, begin) }, "New item"))),
-    h("div.tools.thin", legend, h("span.push"), status), chosen.bar, problem, view.element);
+    h("div.tools.thin", legend, h("span.push"), status), problem, view.element, chosen.bar);
   begin();
   return () => view.end();
 }

@@ -43,13 +43,13 @@ function seenHere() {
 /** What can be done with a request whose values are shown. @param {Shown} e */
 function actions(e) {
   const place = h("div", { role: "status" });
-  if (typeof e.request !== "string") return h("p.quiet", "With bodies as they are, a request can be explained and sent again.");
+  if (typeof e.request !== "string") return h("p.quiet.gap", "With bodies as they are, a request can be explained and sent again.");
   const body = /** @type {Input} */ (readJson(e.request)), operation = e.operation;
   const again = attempt(async () => {
     fill(place, h("p.quiet", "Sent by this page: no fault, no limit of throughput and no report meets it."));
     try { place.append(h("pre", JSON.stringify(await api(operation, body), null, 2))); } catch (error) { place.append(h("p.problem", messageOf(error))); }
   });
-  return h("div", h("div.row", h("button.small", { type: "button", onclick: attempt(() => explainInto(place, operation, body)) }, "Explain"), h("button.small", { type: "button", onclick: again }, "Send again")), place);
+  return h("div.gap", h("div.row", h("button.small", { type: "button", onclick: attempt(() => explainInto(place, operation, body)) }, "Explain"), h("button.small", { type: "button", onclick: again }, "Send again")), place);
 }
 
 /** @param {Stops} stop */
@@ -74,7 +74,7 @@ function requests(stop) {
     ["Namespace", `${e.account} · ${e.region}`], ["Caller", e.caller], ["Answer", `${e.status} ${e.error}`], ["Latency", `${e.ms.toFixed(3)} ms`], ["Units", `${e.readUnits} read, ${e.writeUnits} written`],
     ...reasons(e), ...(e.fault ? [["Fault", JSON.stringify(e.fault)]] : [])]), e.operation && actions(e), body("Request", e.request, e.requestBytes), body("Answer", e.response, e.responseBytes));
   const nothing = session.facts.insight ? "" : " Those that are refused are kept for you while you are elsewhere; with --insight on, all of the latest are.";
-  const view = grid("Requests", { count: () => shown.length, empty: () => (seen.events.length ? "No request passes the filter." : `Requests show here as they come.${nothing}`), row: (i) => {
+  const view = grid("Requests", { count: () => shown.length, empty: () => (seen.events.some((e) => own.checked || e.caller !== "console") ? "No request passes the filter." : `Requests show here as they come.${nothing}`), row: (i) => {
     const e = shown[shown.length - 1 - i];
     return { kind: e.status >= 400 ? "wrong" : "", open: () => open(e), cells: [cell("", new Date(e.time * 1000).toISOString().slice(11, 23), "narrow"), cell("", e.error || String(e.status), "narrow"), cell("", e.operation), cell("", e.pattern.table, "narrow"),
       cell("", `${e.readUnits} / ${e.writeUnits}`, "narrow"), cell("", `${e.ms.toFixed(2)} ms`, "narrow"), cell("", e.pattern.text, "huge")] };
@@ -91,6 +91,7 @@ function requests(stop) {
     if (isPast) isMixed = true;
     if (!seen.add(e) || isPast || !passes(e)) return;
     shown.push(e);
+    view.push(1);
     if (shown.length > KEPT) shown = shown.slice(-KEPT / 2);
   };
   const listen = () => {
@@ -119,8 +120,8 @@ function streams(stop) {
   const record = (/** @type {StreamRecord} */ r, /** @type {Table} */ table) => {
     const { NewImage, OldImage, Keys, SequenceNumber } = r.dynamodb, keys = table.KeySchema.map((k) => k.AttributeName);
     const text = (/** @type {Item | undefined} */ image) => (image ? writeItem(ordered(image, keys), "native") : "");
-    return h("div.card", h("div.row", h("span.quiet", moment(r.dynamodb.ApproximateCreationDateTime)), h(r.eventName === "REMOVE" ? "span.badge.bad" : "span.badge.good", r.eventName), h("strong.mono", Object.values(Keys).map((v) => brief(v)).join(" · ")),
-      r.userIdentity && h("span.badge", "time to live"), h("span.quiet", SequenceNumber)), NewImage || OldImage ? diff(text(OldImage), text(NewImage)) : h("p.quiet", "The stream has keys alone."));
+    return h("div.card", h("div.row", h("span", `${moment(r.dynamodb.ApproximateCreationDateTime)} UTC`), h(r.eventName === "REMOVE" ? "span.badge.bad" : "span.badge.good", r.eventName), h("strong.mono", Object.values(Keys).map((v) => brief(v)).join(" · ")),
+      r.userIdentity && h("span.badge", "time to live"), h("span.quiet.push", { title: "Sequence number" }, SequenceNumber)), NewImage || OldImage ? diff(text(OldImage), text(NewImage)) : h("p.quiet", "The stream has keys alone."));
   };
   /** @param {string} name @param {number} mine */
   async function follow(name, mine) {
@@ -205,10 +206,10 @@ function expiring(stop) {
       read += page.ScannedCount ?? 0;
       found = [...found, ...(page.Items ?? [])].sort((a, b) => due(a) - due(b)).slice(0, QUEUE);
     } while (page.LastEvaluatedKey && read < SCANNED && !isOver);
-    state.textContent = `${number(found.length)} next of ${number(read)} items read${page.LastEvaluatedKey ? ", of more" : ""}`;
+    state.textContent = `The next ${number(found.length)} to expire, of ${number(read)} items read${page.LastEvaluatedKey ? " and more" : ""}`;
     const left = (/** @type {number} */ s) => { const d = s - now; return d <= 0 ? "due" : d < 120 ? `${Math.round(d)} s` : d < 7200 ? `${Math.round(d / 60)} min` : d < 172800 ? `${Math.round(d / 3600)} h` : `${Math.round(d / 86400)} d`; };
-    fill(place, found.length ? plainTable("Items by expiry", [["Expires", "tight"], ["In", "tight"], ["Key"], ["", "tight"]], found.map((i) => [moment(Math.max(0, due(i))),
-      left(due(i)), h("span.mono", Object.values(keyOf(i, table)).map((v) => brief(v)).join(" · ")),
+    fill(place, found.length ? plainTable("Items by expiry", [["Expires, UTC", "tight"], ["In", "tight"], ["Key"], ["", "tight"]], found.map((i) => [moment(Math.max(0, due(i))),
+      left(due(i)), h("a.mono", { href: addressOf("collections", name, "", brief(i[table.KeySchema[0].AttributeName])) }, Object.values(keyOf(i, table)).map((v) => brief(v)).join(" · ")),
       h("div.row", h("button.small", { type: "button", onclick: () => turn(due(i) - 1) }, "Stop 1 s before"), h("button.small", { type: "button", onclick: () => turn(due(i) + 1) }, "Let it expire"))])) : h("div.empty", "No item of the table will expire."));
   });
   /** The clock stands from then on, until Control lets it run. */

@@ -3,7 +3,7 @@ import { attempt, copy, dialog, download, field, fill, h, note, number, plainTab
 import { api, control, describe, listTables, sampleTable, session } from "../core/api.js";
 import { pivots } from "./collections.js";
 import { entitiesOf } from "../ui/names.js";
-import { template } from "../model/keys.js";
+import { summary, template } from "../model/keys.js";
 import { entry } from "../model/shapes.js";
 import { findingView } from "../ui/findings.js";
 import { patternName, pricedPatterns, units } from "../ui/patterns.js";
@@ -76,7 +76,7 @@ async function importModel(text, tell) {
 
 /** What a sample of a table's items says of its entities: for each its templates of keys, per index too, and its attributes. @param {string} name @returns {Promise<Study>} */
 async function study(name) {
-  const { table, items } = await sampleTable(name), entities = entitiesOf(table);
+  const { table, items } = await sampleTable(name), entities = entitiesOf(table, "auto", items);
   entities.add(items);
   for (const item of items) {
     const type = entities.of(item);
@@ -91,13 +91,12 @@ async function study(name) {
   return { table, items, types: [...entities.types.values()] };
 }
 
-const likeliest = (/** @type {Iterable<[string, number]>} */ counts) => [...counts].sort((a, b) => b[1] - a[1])[0]?.[0] ?? "";
 const keyNames = (/** @type {TableDescription} */ table) => new Set(pivots(table).flatMap((p) => p.KeySchema.map((k) => k.AttributeName)));
 
 /** The chart as rows: entity, key template of the table, templates of indexes, attributes. @param {Study} study */
 function rowsOf({ table, types }) {
   const keys = keyNames(table);
-  return types.map((t) => ({ type: t, key: likeliest(t.templates.get("") ?? []), indexes: [...t.templates].filter(([n]) => n).map(([n, c]) => `${n}: ${likeliest(c)}`), attributes: t.attributes.filter((a) => !keys.has(a)) }));
+  return types.map((t) => ({ type: t, key: summary(t.templates.get("") ?? []), indexes: [...t.templates].filter(([n]) => n).map(([n, c]) => `${n}: ${summary(c)}`), attributes: t.attributes.filter((a) => !keys.has(a)) }));
 }
 
 /** @param {Study[]} studies @param {Pattern[]} patterns */
@@ -112,7 +111,7 @@ export function markdown(studies, patterns) {
 
 /** Text in a picture of its own has colours of its own: it may be shown on any page. @param {Study[]} studies @param {Pattern[]} patterns */
 export function chart(studies, patterns) {
-  const line = 18, width = 1060, parts = /** @type {Element[]} */ ([]), colours = ["#2557c7", "#0e6f5c", "#9a3412", "#7c2aa8", "#8a5a00", "#a61e5c", "#33691e", "#00667d", "#5b4bb5", "#6b4a3a"];
+  const line = 18, width = 1060, parts = /** @type {Element[]} */ ([]), colours = ["#2557c7", "#0e6f5c", "#9a3412", "#7c2aa8", "#8a5a00", "#a61e5c", "#33691e", "#00667d", "#5b4bb5", "#6b4a3a", "#4a5568", "#8b1e1e"];
   let y = 12;
   /** @param {number} x @param {number} at @param {string} s @param {Record<string, string | number>} [attributes] */
   const text = (x, at, s, attributes = {}) => svg("text", { x, y: at, "font-family": "system-ui, sans-serif", "font-size": 12, fill: "#1b1f26", ...attributes }, s);
@@ -123,10 +122,10 @@ export function chart(studies, patterns) {
     parts.push(text(16, y + 14, `Table ${study.table.TableName}`, { "font-size": 15, "font-weight": 600 }));
     y += 28;
     if (!study.types.length) { parts.push(text(16, y + 8, "There are no items yet.", faint)); y += 22; }
-    rowsOf(study).forEach(({ type, key, indexes, attributes }, i) => {
-      const lines = [["key", key], ...indexes.map((t) => ["index", t]), ["has", attributes.join(", ")]], height = lines.length * line + 14, colour = colours[i % colours.length];
-      parts.push(svg("rect", { x: 16, y, width: width - 32, height, rx: 6, fill: "#ffffff", stroke: "#d8dce2", class: "box" }), svg("rect", { x: 16, y, width: 5, height, rx: 2, fill: colour, class: `e${i % colours.length}` }),
-        text(34, y + 21, cut(type.name, 24), { "font-weight": 600, fill: colour, class: `e${i % colours.length}` }), text(34, y + 37, `${number(type.count)} seen`, faint));
+    rowsOf(study).forEach(({ type, key, indexes, attributes }) => {
+      const lines = [["key", key], ...indexes.map((t) => ["index", t]), ["has", attributes.join(", ")]], height = lines.length * line + 14, digit = /--e(.)/.exec(type.colour)?.[1] ?? "0", colour = colours[parseInt(digit, 16)];
+      parts.push(svg("rect", { x: 16, y, width: width - 32, height, rx: 6, fill: "#ffffff", stroke: "#d8dce2", class: "box" }), svg("rect", { x: 16, y, width: 5, height, rx: 2, fill: colour, class: `e${digit}` }),
+        text(34, y + 21, cut(type.name, 24), { "font-weight": 600, fill: colour, class: `e${digit}` }), text(34, y + 37, `${number(type.count)} seen`, faint));
       lines.forEach(([what, s], k) => parts.push(text(220, y + 21 + k * line, what, faint), text(266, y + 21 + k * line, cut(s, 112), mono)));
       y += height + 8;
     });
@@ -146,7 +145,7 @@ export function chart(studies, patterns) {
 function accessView(seen, patterns, studies, asked) {
   const types = (/** @type {string} */ table) => studies.find((s) => s.table.TableName === table)?.types ?? [];
   const callers = (/** @type {Pattern} */ p) => [...new Set([p.last?.caller, p.first?.caller])].filter(Boolean).join(", ");
-  return [h("section.card.gap", h("h2", "Access patterns"), patterns.length ? pricedPatterns(seen, patterns, [["Pattern"], ["Entity"], ["Index"], ["Called by"], ["Calls", "number"], ["Units a call", "number"]], (p) => [
+  return [h("section.card.gap", h("h2", "Access patterns"), patterns.length ? pricedPatterns(seen, patterns, [["Pattern"], ["Entity", "word"], ["Index", "word"], ["Called by"], ["Calls", "number"], ["Units a call", "number"]], (p) => [
     h("span.mono", patternName({ ...p, index: undefined })), entitiesOfPattern(p, types(p.table)).join(", "), p.index ?? "", callers(p), number(p.calls), units((p.read_units + p.write_units) / Math.max(1, p.calls))], asked)
     : h("p.quiet", "No requests were seen yet: use the tables, then refresh.")),
   seen.findings.length ? h("section.card.gap", h("h2", "Findings"), plainTable("Findings", [["Finding"], ["Where"], ["Units", "number"]], seen.findings.map((f) => [findingView(f), f.where, number(f.units)]))) : null];

@@ -98,7 +98,7 @@ export async function show(main, [name, index = "", kept = ""]) {
   const known = typesIn(sample), suggestions = h("datalist", { id: "attributes" }, [...known.keys()].sort().map((n) => h("option", { value: n })));
   const filters = /** @type {ReturnType<typeof filterRow>[]} */ ([]), place = h("div"), problem = h("p.problem", { role: "alert" });
   const request = h("pre", { tabIndex: 0, "aria-label": "The request" }), kind = h("span.badge"), figures = h("span.quiet.middle", { role: "status" });
-  const code = h("pre", { tabIndex: 0, "aria-label": "The request as code" }), plan = h("div", h("p.quiet", "Run or explain the request to see its plan."));
+  const code = h("pre.code", { tabIndex: 0, "aria-label": "The request as code" }), plan = h("div", h("p.quiet", "Run or explain the request to see its plan."));
   let language = languages[0], items = /** @type {Item[]} */ ([]), next = /** @type {Item | undefined} */ (undefined), entities = entitiesOf(table, "auto", sample);
 
   const form = () => ({ hash: hashes.map((i) => i.value), operator: operator.value, first: first.value, second: second.value, filters: filters.map((f) => f.value()).filter((f) => f.name),
@@ -160,9 +160,9 @@ export async function show(main, [name, index = "", kept = ""]) {
     return { toggle: () => isWhole && chosen.toggle([item]), cells: [isWhole && chosen.box([item], `Choose ${Object.values(keyOf(item, table)).map((v) => brief(v)).join(" · ")}`), h("div.cell.type.stick.narrow", { role: "gridcell", title: type.name, style: { color: type.colour } }, h("span", type.name)), keys.map((n) => cell(n, brief(own(item, n)), "wide")),
       columns(type).map((n) => (Object.hasOwn(item, n) ? cell(n, brief(item[n])) : h("div.cell", { role: "gridcell" })))], open: () => edit(item) };
   } });
-  const chosen = selection(table, attempt(() => run()), () => { view.refresh(); view.element.focus({ preventScroll: true }); }, true);
+  const chosen = selection(table, attempt(() => run()), () => { view.refresh(); view.element.focus({ preventScroll: true }); }, () => items, true);
   const counted = counts({ keys: [...new Set([...keys.filter((n) => !hash.includes(n)), ...range, ...hash])], items: () => items, isAll: () => !next, entityOf: (item) => entities.of(item).name,
-    readOn: () => readMore(() => items.length, () => next, run), open: (value) => go("collections", name, pivot.name, value) });
+    readOn: () => readMore(() => items.length, () => next, run), open: (by, value) => (by === keys[0] ? () => go("collections", name, "", value) : by === hash[0] ? () => go("collections", name, pivot.name, value) : undefined) });
   const out = h("button", { type: "button", disabled: true, onclick: () => exportItems(name, items, !next) }, "Export");
   const more = h("button", { type: "button", disabled: true, onclick: attempt(() => run(next)) }, "Next page");
   const add = (/** @type {object | undefined} */ filter = undefined) => {
@@ -196,7 +196,7 @@ export async function show(main, [name, index = "", kept = ""]) {
     h("div.tools", h("button", { type: "button", onclick: () => add() }, "Add a filter"), suggestions, place, h("div.row.push", figures, kind, more, out,
       h("button", { type: "button", title: "Of the request as it stands: whoever opens it sees what it finds", onclick: () => copy(location.href) }, "Copy the link"),
       h("button", { type: "button", onclick: attempt(async () => { problem.textContent = ""; views.choose("Plan"); await explain(); }) }, "Explain"), h("button.main", { type: "submit" }, "Run"))));
-  main.append(head, problem, chosen.bar, h("div.split", view.element, side));
+  main.append(head, problem, h("div.split", view.element, side), chosen.bar);
   limit.style.width = "80px";
   restore(given);
   write();

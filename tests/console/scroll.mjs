@@ -32,7 +32,7 @@ await fillTable(api, "narrow", Array.from({ length: Math.min(ITEMS, 40000) }, (_
 const p = await browse();
 let failed = 0, asked = [];
 p.page.on("request", (r) => {
-  const isAsset = r.resourceType() === "script" || r.resourceType() === "stylesheet" || r.resourceType() === "image" || r.resourceType() === "document";
+  const isAsset = r.resourceType() === "script" || r.resourceType() === "stylesheet" || r.resourceType() === "image" || r.resourceType() === "document" || r.url().endsWith(".svg"); // the icon
   if (!isAsset) asked.push(r.headers()["x-amz-target"]?.split(".")[1] ?? new URL(r.url()).pathname.split("/").slice(2).join("/"));
 });
 try {

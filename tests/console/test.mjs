@@ -331,6 +331,12 @@ const steps = {
     await p.shows("5 chosen");
     await sound("chosen");
     await p.click("Choose none");
+    await p.page.click("[aria-label='Choose MANY#1 · many-1']");
+    await p.page.keyboard.down("Shift");
+    await p.page.click("[aria-label='Choose MANY#1 · many-4']");
+    await p.page.keyboard.up("Shift");
+    await p.shows("4 chosen");
+    await p.click("Choose none");
     for (const n of [0, 1, 2]) await p.page.click(`[aria-label='Choose MANY#1 · many-${n}']`);
     await api("UpdateItem", { TableName: "shop", Key: key(2), UpdateExpression: "SET n = :n", ExpressionAttributeValues: { ":n": { N: "20" } } });
     await p.click("Delete 3 items");
@@ -915,6 +921,7 @@ const steps = {
     await sound("insight");
   },
   async model() {
+    for (let i = 1; i <= 8; i++) await api("GetItem", { TableName: "shop", Key: { PK: { S: `CUSTOMER#${i}` }, SK: { S: "PROFILE" } } });
     await p.view("model");
     await p.shows("Table shop", "PK = CUSTOMER#<number>, SK = PROFILE", "GSI1: GSI1PK = ORDER#<number>, GSI1SK = ORDER", "Access patterns");
     await p.shows(/GetItem · shop · PK = "CUSTOMER#…" and SK = "PROFILE"\s+CUSTOMER\s/);
