@@ -17,6 +17,7 @@ const VIEWS = [
   ["live", "Live", () => import("./views/live.js")],
   ["control", "Control", () => import("./views/control.js")],
   ["model", "Model", () => import("./views/model.js")],
+  ["lab", "Lab", () => import("./views/lab.js")],
 ];
 let leave = /** @type {() => void} */ (() => {}); // what the view that is shown has to end
 let turn = 0;

@@ -1,6 +1,7 @@
 // What the modules pass to each other, and what the server answers, for the checker alone: nothing here
 // runs, and the file is not served. Of answers it has the members that the page reads.
 
+import type { Forecast } from "./lab.d.ts";
 import type { Exact } from "./model/types.js";
 
 // Values
@@ -113,7 +114,7 @@ export type Endpoints = {
   "GET namespaces": { namespaces: { account: string; region: string; tables: number }[] };
   "GET replication": { lag_ms: number; partitions: string[][]; queues: { from: string; to: string; changes: number }[] };
   "GET policies": { principals?: { access_key?: string; arn: string }[] };
-  "GET insight": Insight; "POST explain": Plan;
+  "GET insight": Insight; "POST explain": Plan; "POST forecast": Forecast;
 };
 export type Endpoint<Asked extends string> = Asked extends keyof Endpoints ? Endpoints[Asked] : Asked extends `GET tables/${string}` ? Sampled : Input;
 /** A request that was answered: an event of Live. */

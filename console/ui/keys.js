@@ -8,10 +8,10 @@ import { savedQueries } from "./history.js";
 /** @import { Views } from "../types.d.ts" */
 /** @typedef {[text: string, kind: string, address: string]} Target of the palette */
 
-const KEYS = [["Ctrl+K", "find a view, a table, an index or a saved query"], ["/", "search, or the first field of the page"], ["g, then t c q p l o m", "Tables, Collections, Query, PartiQL, Live, Control, Model"],
-  ["Alt+1 to Alt+7", "the same views in their order"], ["j, k or arrows", "the next row, the row before"], ["Enter or e", "open the row"], ["Space or x", "choose the row; Shift and a click on a box: all between"], ["Ctrl+Enter", "save an item, run a statement"],
+const KEYS = [["Ctrl+K", "find a view, a table, an index or a saved query"], ["/", "search, or the first field of the page"], ["g, then t c q p l o m b", "Tables, Collections, Query, PartiQL, Live, Control, Model, Lab"],
+  ["Alt+1 to Alt+8", "the same views in their order"], ["j, k or arrows", "the next row, the row before"], ["Enter or e", "open the row"], ["Space or x", "choose the row; Shift and a click on a box: all between"], ["Ctrl+Enter", "save an item, run a statement"],
   ["Ctrl+Space", "complete a statement"], ["Esc", "close what is open"], ["?", "this list"]];
-const GO = new Map([["t", "tables"], ["c", "collections"], ["q", "query"], ["p", "partiql"], ["l", "live"], ["o", "control"], ["m", "model"]]);
+const GO = new Map([["t", "tables"], ["c", "collections"], ["q", "query"], ["p", "partiql"], ["l", "live"], ["o", "control"], ["m", "model"], ["b", "lab"]]);
 const ROWS = new Map([["j", "ArrowDown"], ["k", "ArrowUp"], ["e", "Enter"], ["x", " "]]);
 const SHOWN = 50;
 

@@ -111,6 +111,10 @@ static void add_line(struct json_out *out, struct arena *arena, const struct rac
 	json_out_string(out, line->request->operation);
 	json_out_name(out, STR("on"));
 	json_out_string(out, line->about);
+	if (line->request->is_write)
+		json_out_field_boolean(out, "is_write", true);
+	if (str_is_set(line->came))
+		json_out_field_string(out, "came", line->came);
 	json_out_close(out, '}');
 }
 
@@ -136,6 +140,8 @@ struct str race_report_json(struct arena *arena, const struct race_lines *lines,
 		json_out_name(&out, STR("since"));
 		json_out_string(&out, hex(arena, trouble.since));
 	}
+	if (lines->from > 0) /* those before are as usual */
+		json_out_field_integer(&out, "from", (int64_t)lines->from);
 	json_out_name(&out, STR("order"));
 	json_out_open(&out, '[');
 	for (size_t k = 0; k < lines->n; k++)

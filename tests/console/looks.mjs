@@ -46,6 +46,12 @@ const pages = {
   backups: ["#/control", async (p) => { await p.click("Backups, exports, replicas"); await p.shows("There are no backups"); }],
   insight: ["#/control", async (p) => { await p.click("Insight"); await p.shows("Findings"); }],
   model: ["#/model", (p) => p.shows("Table shop")],
+  forecast: ["#/lab/Forecast/scale%3D300%26days%3D2", (p) => p.shows("Capacity that clients want")],
+  races: ["#/lab/Races", async (p) => {
+    const [chooser] = await Promise.all([p.page.waitForFileChooser(), (await p.control("Open a file of races/, or drop it here")).click()]);
+    await chooser.accept(["tests/console/order.json"]);
+    await p.shows("What happens");
+  }],
   palette: ["#/tables", async (p) => { await p.page.keyboard.down("Control"); await p.page.keyboard.press("k"); await p.page.keyboard.up("Control"); await p.shows("shop by GSI1"); await p.page.keyboard.type("shop gs"); }],
   keys: ["#/tables", async (p) => { await p.page.evaluate(() => document.activeElement.blur()); await p.page.keyboard.type("?"); await p.shows("Ctrl+Enter"); }],
 };

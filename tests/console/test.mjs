@@ -946,6 +946,62 @@ const steps = {
     const [made, original] = [(await api("DescribeTable", { TableName: "imported" })).Table, shop];
     assert.deepEqual([made.KeySchema, made.GlobalSecondaryIndexes[0].KeySchema, made.ItemCount], [original.KeySchema, original.GlobalSecondaryIndexes[0].KeySchema, model.DataModel[0].TableData.length]);
   },
+  /** What the server has seen, a thousand times; then a plan of one's own, in a file. */
+  async forecast() {
+    const own = await serve("--insight", "on", "--throughput", "off"), ask = client(own), q = await browse(TALL);
+    try {
+      await q.page.goto(`http://127.0.0.1:${own}/_dynalith/console/#/lab`);
+      await q.shows("The server has seen no requests yet");
+      await ask("CreateTable", { ...shop, TableName: "orders", BillingMode: "PROVISIONED", ProvisionedThroughput: { ReadCapacityUnits: 5, WriteCapacityUnits: 5 },
+        GlobalSecondaryIndexes: shop.GlobalSecondaryIndexes.map((i) => ({ ...i, ProvisionedThroughput: { ReadCapacityUnits: 5, WriteCapacityUnits: 5 } })) });
+      for (const Item of items()) await ask("PutItem", { TableName: "orders", Item });
+      await q.page.reload();
+      await q.shows(/The server has seen \d+ requests/, "requests a second in all");
+      await q.fill("Times as many requests", "100000");
+      await q.fill("Days", "2");
+      await q.click("Forecast", "button[@type='submit']");
+      await q.shows("attempts throttled", "First on day 1, 00:00", "provisioned write units a second are used up", "What would save most", "orders/index/GSI1", "With 3 seeds");
+      assert.equal(await q.page.evaluate(() => location.hash), "#/lab/Forecast/scale%3D100000%26days%3D2");
+      assert.ok(await q.page.evaluate(() => document.querySelectorAll("svg.time rect").length > 20));
+      await sound("forecast", q);
+      await q.page.reload(); // the address opens the same
+      await q.shows("First on day 1, 00:00");
+      const plan = { tables: [{ name: "<b>t</b>", billing: "PAY_PER_REQUEST" }], patterns: [{ name: "constructor", table: "<b>t</b>", does: "write", units: 1, rate: 1500, attempts: 1, keys: { values: { "<img src=x onerror=alert(1)>": 1 } } }] };
+      writeFileSync("build/console/plan.json", JSON.stringify(plan));
+      await q.click("A plan of your own");
+      const [chooser] = await Promise.all([q.page.waitForFileChooser(), (await q.control("Open a plan, or drop it here")).click()]);
+      await chooser.accept(["build/console/plan.json"]);
+      await q.shows("By the plan plan.json");
+      await q.fill("Times as many requests", "2");
+      await q.click("Forecast", "button[@type='submit']");
+      await q.shows("<img src=x onerror=alert(1)>", "a range of partition keys takes 1,000 write units a second");
+      await q.fill("Days", "9999");
+      await q.page.evaluate(() => { document.querySelector("form").noValidate = true; });
+      await q.click("Forecast", "button[@type='submit']");
+      await q.shows('"days" is out of its range');
+      assert.deepEqual(q.faults, []);
+    } finally { await q.browser.close(); }
+  },
+  /** An order that `dynalith races` found, from its file. */
+  async foundOrder() {
+    const step = (client, operation, on, more = {}) => ({ id: `${client}${operation}`, client, operation, on, ...more });
+    writeFileSync("build/console/d611ba22.json", JSON.stringify({ version: 1, why: "the command ended with status 1", sentence: "A read in step 2, before B wrote in step 4.", from: 1, order: [
+      step("A", "CreateTable", "shop"), step("A", "GetItem", "shop pk=SEAT#12A", { name: "ann", came: "no item" }), step("B", "GetItem", "shop pk=<img src=x>", { came: "no item" }),
+      step("B", "PutItem", "shop pk=SEAT#12A who=Bob", { is_write: true }), step("A", "PutItem", "shop pk=SEAT#12A who=Ann", { is_write: true })] }));
+    await p.view("lab", "Races");
+    await p.shows("Tests pass in one order of requests");
+    const [chooser] = await Promise.all([p.page.waitForFileChooser(), (await p.control("Open a file of races/, or drop it here")).click()]);
+    await chooser.accept(["build/console/d611ba22.json"]);
+    await p.shows("Order d611ba22", "A read in step 2, before B wrote in step 4.", "5 requests of 2 clients, with 2 switches", "1 request comes before", "dynalith races --order races/d611ba22.json -- npm test", "who=Bob", "<img src=x>");
+    const cells = await p.page.$$eval("table.order tbody tr", (rows) => rows.map((r) => [...r.querySelectorAll("td")].findIndex((c) => c.innerText.trim())));
+    assert.deepEqual(cells, [0, 1, 1, 0], "each request is in its client's column");
+    await sound("order");
+    writeFileSync("build/console/none.json", "{\"order\": []}");
+    const [other] = await Promise.all([p.page.waitForFileChooser(), (await p.control("Open a file of races/, or drop it here")).click()]);
+    await other.accept(["build/console/none.json"]);
+    await p.shows("This is no order of requests");
+    await p.page.evaluate(() => document.querySelectorAll(".note").forEach((n) => n.remove()));
+  },
   /** An hour of clicking, in short: no report of the server changes, and a fault that is set stays for the application. */
   async noTrace() {
     const own = await serve("--insight", "on", "--throughput", "enforce", "--iam", "report"), ask = client(own), at = `http://127.0.0.1:${own}/`;
@@ -986,6 +1042,8 @@ const steps = {
         for (const tab of ["Streams", "Time to live", "Faults", "Requests"]) { await q.click(tab); await q.quiet(); }
         await q.view("control");
         for (const tab of ["Faults and limits", "Backups, exports, replicas", "Insight", "State"]) { await q.click(tab); await q.quiet(); }
+        await q.view("lab", "Forecast", "scale=1000&days=1");
+        await q.shows("Capacity that clients want");
       }
       assert.deepEqual(await reports(), before);
       assert.equal((await ask("GetItem", { TableName: "shop", Key: { PK: { S: "CUSTOMER#1" }, SK: { S: "PROFILE" } } }).catch((error) => error)).message?.includes("InternalServerError"), true, "the fault is left for the application");
@@ -997,7 +1055,7 @@ const steps = {
     const dark = await browse({ theme: "dark", width: 1100, height: 720 });
     try {
       await dark.page.goto(`${root}_dynalith/console/#/tables`);
-      for (const [view, ...rest] of [["tables"], ["collections", "shop"], ["query", "shop"], ["partiql"], ["live"], ["control"], ["model"]]) { await dark.view(view, ...rest); await sound(`dark-${view}`, dark); }
+      for (const [view, ...rest] of [["tables"], ["collections", "shop"], ["query", "shop"], ["partiql"], ["live"], ["control"], ["model"], ["lab"]]) { await dark.view(view, ...rest); await sound(`dark-${view}`, dark); }
       await dark.choose("Theme", "light");
       assert.equal(await dark.page.evaluate(() => getComputedStyle(document.body).backgroundColor), "rgb(255, 255, 255)");
       await dark.page.reload();
