@@ -34,7 +34,7 @@ def test_readme(folder):
 
 
 def test_readme_in_process(folder):
-    assert "3 passed" in run([project(folder, blocks(README, "rust")[1] + SDK_TESTS, SDK, '"in-process"')], folder)
+    assert "4 passed" in run([project(folder, blocks(README, "rust")[1] + SDK_TESTS, SDK, '"in-process"')], folder)
 
 
 # The SDK tries again where a rule has closed a connection; its timeouts apply, also on a runtime of one thread.
@@ -60,6 +60,33 @@ async fn timeouts() {
     assert!(matches!(error, aws_sdk_dynamodb::error::SdkError::DispatchFailure(ref failure) if failure.is_timeout()), "{error:?}");
     tables.faults("[]").unwrap();
     assert_eq!(client.scan().table_name("orders").send().await.unwrap().count(), 0);
+}
+
+// On a runtime of one thread: calls that are answered at once leave other tasks their turn, and one that is held blocks none.
+#[tokio::test]
+async fn other_tasks_go_on() {
+    let tables = in_process::InProcess::open(&[]).unwrap().namespace("000000000009");
+    let client = create(config(&tables)).await;
+    let key = || AttributeValue::S("1".into());
+    let (count, turns) = (std::sync::Arc::new(std::sync::atomic::AtomicU32::new(0)), || tokio::task::yield_now());
+    let seen = count.clone();
+    tokio::spawn(async move {
+        loop {
+            seen.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+            turns().await;
+        }
+    });
+    for _ in 0..100 {
+        client.put_item().table_name("orders").item("id", key()).send().await.unwrap();
+    }
+    assert!(count.load(std::sync::atomic::Ordering::SeqCst) > 5, "{count:?}");
+    tables.faults(r#"[{"operation": "PutItem", "hold": 300000}]"#).unwrap();
+    let held = tokio::spawn(client.put_item().table_name("orders").item("id", key()).send());
+    for _ in 0..20 {
+        assert!(client.get_item().table_name("orders").key("id", key()).send().await.unwrap().item().is_some());
+    }
+    tables.faults("[]").unwrap();
+    held.await.unwrap().unwrap();
 }
 
 #[tokio::test]

@@ -8,7 +8,7 @@ use crate::fail;
 use std::fmt::{Debug, Formatter};
 use std::io::Result;
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 mod http_client;
@@ -20,6 +20,23 @@ struct Shared {
     library: library::Library,
     threads: Arc<threads::Threads>,
     is_signed: bool, // signatures are checked
+    may_wait: AtomicBool, // a call may wait: for a disk, for a delay of a fault rule, for another request
+    brief_calls: AtomicU64,
+}
+
+/// Options with which the data is in memory and no call waits.
+const OPTIONS_BRIEF: [&str; 6] = ["--in-memory", "--auth", "--throughput", "--ttl-delay", "--ttl-period", "--insight"];
+/// The endpoints under /_dynalith/ that make no later call wait.
+const ENDPOINTS_BRIEF: [&str; 5] = ["reset", "clock", "checkpoints", "tables", "throughput"];
+
+impl Shared {
+    /// Before an endpoint is called that changes something.
+    fn note_change(&self, path: &str) {
+        let name = path.trim_start_matches("/_dynalith/").split(['/', '?']).next().unwrap_or_default();
+        if !ENDPOINTS_BRIEF.contains(&name) {
+            self.may_wait.store(true, Ordering::SeqCst);
+        }
+    }
 }
 
 /// An instance, which no other one sees. It ends with the last of its values, namespaces and clients, or by `close()`.
@@ -69,7 +86,8 @@ impl InProcess {
         let is_signed = options.iter().any(|(name, value)| name == "--auth" && value.as_deref() != Some("off"));
         let members: Vec<String> = options.iter().map(|(name, value)| format!("{}: {}", quoted(name), value.as_deref().map_or("true".to_string(), quoted))).collect();
         let library = library::Library::open(&format!("{{{}}}", members.join(", ")))?;
-        Ok(InProcess(Arc::new(Shared { library, threads: Arc::default(), is_signed })))
+        let may_wait = AtomicBool::new(!options.iter().all(|(name, _)| OPTIONS_BRIEF.contains(&name.as_str())));
+        Ok(InProcess(Arc::new(Shared { library, threads: Arc::default(), is_signed, may_wait, brief_calls: AtomicU64::new(0) })))
     }
 
     /// Credentials and region of the SDK's client say whose its tables are.
@@ -94,6 +112,9 @@ impl InProcess {
     }
 
     pub(crate) fn request(&self, method: &str, path: &str, body: &str) -> Result<String> {
+        if method != "GET" {
+            self.0.note_change(path);
+        }
         let answer = self.0.library.send(&library::Request { method, path, headers: Vec::new(), body: body.as_bytes(), access_key: None, region: None })?;
         let text = String::from_utf8_lossy(&answer.body).into_owned();
         match answer.status {
