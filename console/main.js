@@ -129,7 +129,7 @@ export async function tellClock() {
   try {
     const { frozen, iso } = await control("GET", "clock");
     frozenClock.hidden = !frozen;
-    frozenClock.textContent = `Clock frozen at ${iso}`;
+    frozenClock.textContent = `Clock frozen at ${iso.slice(0, 19).replace("T", " ")}`;
   } catch { frozenClock.hidden = true; }
 }
 

@@ -153,7 +153,11 @@ export function confirmByName(title, name, what, action, verb = "Delete") {
 
 /** @param {string} text */
 export async function copy(text) {
-  try { await navigator.clipboard.writeText(text); note("Copied"); } catch { note("The browser does not allow copying here", true); }
+  try { await navigator.clipboard.writeText(text); note("Copied"); } catch { // as over http:// from another machine
+    const area = h("textarea", { rows: 12, readOnly: true, value: text, "aria-label": "The text" });
+    dialog("Copy by hand", [h("p", "The browser does not let this page copy. The text is selected: press Ctrl+C."), area]);
+    area.select();
+  }
 }
 
 /** @param {string} name of the file @param {string} type @param {string} text */

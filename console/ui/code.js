@@ -165,4 +165,7 @@ const LANGUAGES = {
 
 export const languages = Object.keys(LANGUAGES);
 /** @param {string} language @param {string} operation @param {Input} input @param {Server} server */
-export const codeFor = (language, operation, input, server) => LANGUAGES[language](operation, input, server);
+export const codeFor = (language, operation, input, server) => {
+  const mark = language === "Python" ? "#" : "//", isPaged = /^(Query|Scan)$/.test(operation) && language !== "CLI"; // the CLI reads all pages
+  return `${isPaged ? `${mark} One page, of up to 1 MB: where it is not the last, the answer's LastEvaluatedKey says where the next begins.\n` : ""}${LANGUAGES[language](operation, input, server)}`;
+};

@@ -84,6 +84,7 @@ export function grid(label, source, columns = []) {
   }
 
   element.addEventListener("scroll", later, { passive: true });
+  element.addEventListener("mousedown", (e) => { if (e.shiftKey) e.preventDefault(); }); // chooses rows, not text
   element.addEventListener("keydown", (e) => {
     const page = Math.max(1, Math.floor(room() / HEIGHT) - 1), count = source.count();
     const step = new Map([["ArrowDown", 1], ["ArrowUp", -1], ["PageDown", page], ["PageUp", -page], ["Home", -count], ["End", count]]).get(e.key);

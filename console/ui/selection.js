@@ -14,6 +14,9 @@ const items = (/** @type {number} */ n) => `${number(n)} ${n === 1 ? "item" : "i
 /** These can be put back from now on, and what was deleted before no longer. @param {Table} table @param {Item[]} list */
 export function keepDeleted(table, list) { if (list.length) deleted.set(place(table), list); }
 
+/** Nothing can be put back any more: the tables have another state. */
+export const forgetDeleted = () => deleted.clear();
+
 /** A selection of the table's items. `changed` is called when the table has changed, `mark` when boxes have. `all` gives the items in their order, `isPart`: they may lack attributes. @param {Table} table @param {() => void} changed @param {() => void} mark @param {() => Item[]} all */
 export function selection(table, changed, mark, all, isPart = false) {
   const chosen = /** @type {Map<string, Item>} */ (new Map()), bar = h("div.tools.thin.chosen", { role: "region", "aria-label": "Chosen items", hidden: true });
@@ -67,6 +70,7 @@ export function selection(table, changed, mark, all, isPart = false) {
       if (e.shiftKey) chooseUpTo(list, input.checked); else choose(list, input.checked);
       last = list.length ? id(list[list.length - 1]) : "";
     } });
+    input.indeterminate = !input.checked && list.some((item) => chosen.has(id(item)));
     return h("div.cell.box.stick", { role: "gridcell", onclick: (e) => e.stopPropagation() }, input);
   }
   const toggle = (/** @type {Item[]} */ list) => choose(list, !list.every((item) => chosen.has(id(item))));

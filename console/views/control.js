@@ -4,6 +4,7 @@ import { ACCOUNT, all, allTables, api, control, listTables, session, tellChanges
 import { addressIn } from "../core/address.js";
 import { faultForm } from "../ui/fault_form.js";
 import { faultRules } from "../ui/fault_rules.js";
+import { forgetDeleted } from "../ui/selection.js";
 import { throughputView } from "../ui/throughput.js";
 import { insight } from "./insight.js";
 import { stay, tellClock } from "../main.js";
@@ -55,18 +56,18 @@ const clock = () => card("Clock", async (reload) => {
  * @param {(row: Named, reload: () => Promise<void>) => Child} actions
  */
 const named = (title, what, about, list, make, actions) => card(title, async (reload) => {
-  const rows = await list(), name = input({ placeholder: "name", "aria-label": `Name of the ${what}` });
+  const rows = await list(), name = input({ placeholder: "name", value: new Date().toISOString().slice(0, 19).replace("T", "_").replaceAll(":", "."), "aria-label": `Name of the ${what}` });
   return [h("p.quiet", about), rows.length ? plainTable(title, [["Name"], ["Made", "tight"], [""]], rows.map((r) => [r.name, moment(r.created), h("div.row", actions(r, reload))])) : h("p.quiet", `There is no ${what}.`),
     h("div.row", name, button(`Make a ${what}`, async () => { await make(name.value.trim()); note(`Made ${name.value.trim()}`); await reload(); }))];
 });
 
 const checkpoints = () => named("Checkpoints", "checkpoint", "Marks this moment, however much data there is. Rolling back undoes all changes since, as often as you like: right between tests.", async () => (await control("GET", "checkpoints")).checkpoints, (name) => control("POST", "checkpoints", { name }), ({ name, created }, reload) => [
   button("Roll back", () => { dialog(`Roll back to ${name}`, h("p", `All changes since ${moment(created)} are undone, in all tables of the namespace, whoever made them.`),
-    [["Keep what there is", ""], ["Roll back now", "danger", async () => { await control("POST", `checkpoints/${name}/rollback`); note(`Back at ${name}`); await reload(); }]]); }, "small"),
+    [["Keep what there is", ""], ["Roll back now", "danger", async () => { await control("POST", `checkpoints/${name}/rollback`); forgetDeleted(); note(`Back at ${name}`); await reload(); }]]); }, "small"),
   button("Forget", async () => { await control("DELETE", `checkpoints/${name}`); await reload(); }, "small")]);
 
 const snapshots = () => named("Snapshots", "snapshot", "Copies all tables aside. The copy outlives a reset, a rollback and all checkpoints, and dynalith dump makes it a file: right for seed data.", async () => (await control("GET", "snapshots")).snapshots, (name) => control("PUT", `snapshots/${name}`), ({ name }, reload) => [
-  button("Restore", () => confirmByName(`Restore ${name}`, name, "The copy takes the place of all that the namespace has.", async () => { await control("POST", `snapshots/${name}/restore`); note(`Restored ${name}`); }, "Restore"), "small"),
+  button("Restore", () => confirmByName(`Restore ${name}`, name, "The copy takes the place of all that the namespace has.", async () => { await control("POST", `snapshots/${name}/restore`); forgetDeleted(); note(`Restored ${name}`); }, "Restore"), "small"),
   button("Delete", async () => { await control("DELETE", `snapshots/${name}`); await reload(); }, "small")]);
 
 const clones = () => card("Clone and reset", async () => {
@@ -110,7 +111,7 @@ const faults = () => card("Faults", async (reload) => {
   return [faultForm(await listTables(), (rule) => changeAndShow((all) => [...all, rule])), h("div.columns.gap", switches),
     faultRules(rules, (i) => changeAndShow((all) => all.filter((r, k) => k !== i || !alike(r, now[i])))),
     h("details", h("summary", "All rules as JSON"), json, h("div.row", button("Set the rules", () => changeAndShow(() => JSON.parse(json.value))))),
-    h("div.row", button("Refresh", reload), rules.length && button("Clear", () => changeAndShow(() => [])))];
+    h("div.row", button("Refresh", reload), rules.length > 0 && button("Clear", () => changeAndShow(() => [])))];
 }, true);
 
 const throughput = () => card("Throughput", async (reload) => {
@@ -189,8 +190,13 @@ export async function show(main, [tab]) {
     ["Backups, exports, replicas", grid(backups, exports_, replicas)], ["Insight", () => insight()]], tab, (name) => stay("control", name));
   views.classList.add("fill", "padded");
   const call = h("code", { tabIndex: 0, "aria-label": "The last change as an HTTP call" });
-  const line = h("div.tools.thin.call", { hidden: true }, h("span.quiet", "The last change"), call, h("button.small", { type: "button", onclick: () => copy(call.textContent ?? "") }, "Copy the call"));
-  tellChanges((command) => { call.textContent = command; line.hidden = false; });
+  const said = h("span.quiet", "What you change here is shown in this line as a call"), copies = h("button.small", { type: "button", disabled: true, onclick: () => copy(call.textContent ?? "") }, "Copy the call");
+  const line = h("div.tools.thin.call", said, call, copies);
+  tellChanges((command) => {
+    said.textContent = "The last change";
+    call.textContent = command;
+    copies.disabled = false;
+  });
   main.append(h("h1.hidden", "Control"), line, views);
   return () => tellChanges(null);
 }

@@ -63,7 +63,7 @@ function requests(stop) {
     (!search.value || `${e.operation} ${e.pattern.table} ${e.pattern.text} ${e.caller} ${e.error} ${e.id}`.toLowerCase().includes(search.value.toLowerCase()));
   const tell = () => {
     const all = own.checked ? seen.events.length : seen.events.filter((e) => e.caller !== "console").length;
-    const parts = [`${number(shown.length)} of ${number(all)} requests`, seen.past && `${number(seen.past)} of before this page watched`,
+    const parts = [`${number(shown.length)} of ${number(all)} requests`, seen.past && `${number(seen.past)} came before this page watched`,
       seen.skipped && `too many to show all: ${number(seen.skipped)} more were counted only`, seen.lost && `${number(seen.lost)} lost`, isPaused && "paused", said];
     state.textContent = all || seen.skipped || seen.lost || isPaused ? parts.filter(Boolean).join("; ") : said || "Waiting for requests";
   };

@@ -38,7 +38,7 @@ const pages = {
   query: [`#/query/shop//${query}`, async (p) => { await p.click("Run"); await p.shows("Read units"); }],
   history: [`#/query/shop//${query}`, async (p) => { await p.click("Run"); await p.shows("Read units"); await p.click("History"); }],
   partiql: [`#/partiql/${encodeURIComponent("SELECT * FROM shop WHERE PK = 'CUSTOMER#2'")}`, async (p) => { await p.click("Run"); await p.shows("Read units"); }],
-  live: ["#/live", async (p) => { await p.shows("of before this page watched"); await traffic(); await p.shows("UpdateItem"); await row(p, "UpdateItem"); await p.page.waitForSelector("aside pre"); }],
+  live: ["#/live", async (p) => { await p.shows("came before this page watched"); await traffic(); await p.shows("UpdateItem"); await row(p, "UpdateItem"); await p.page.waitForSelector("aside pre"); }],
   streams: ["#/live", async (p) => { await p.click("Streams"); await p.shows("Following shop"); await traffic(); await p.shows("MODIFY"); }],
   ttl: ["#/live", async (p) => { await p.click("Time to live"); await p.shows("Expires"); }],
   control: ["#/control", (p) => p.shows("Clock", "Namespaces", "000000000000")],

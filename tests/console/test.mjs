@@ -731,7 +731,7 @@ const steps = {
   },
   async liveRequests() {
     await p.view("live");
-    await p.shows("of before this page watched"); // of the steps before
+    await p.shows("came before this page watched"); // of the steps before
     await p.click("Clear");
     await p.shows("Waiting for requests");
     await api("Query", { TableName: "shop", KeyConditionExpression: "PK = :p", ExpressionAttributeValues: { ":p": { S: "CUSTOMER#1" } } });
@@ -1147,7 +1147,7 @@ const steps = {
       for (let i = 0; i < 1000 && !refused; i++) await put(i).catch((error) => { refused = error; });
       assert.match(String(refused), /ProvisionedThroughputExceeded/);
       await q.view("live");
-      await q.shows("1 of 1 requests; 1 of before this page watched");
+      await q.shows("1 of 1 requests; 1 came before this page watched");
       const lines = () => q.page.$$eval(".grid [role=rowgroup] .line", (all) => all.length);
       await put(0).catch(() => {});
       await q.shows("2 of 2 requests");
