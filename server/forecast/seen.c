@@ -58,12 +58,13 @@ static void share_writes(struct observed *observed, const struct json *table,
 				   units * json_text_number(one, "write_units") / all);
 }
 
+/* The part that one of its tables has in it. */
 static void take_side(struct observed *observed, const struct json *root, const struct json *one,
-		      bool is_write, double units)
+		      struct str table, bool is_write, double part)
 {
 	struct arena *arena = observed->arena;
-	struct str table = json_text_string(arena, one, "table"),
-		   index = json_text_string(arena, one, "index"),
+	double units = part * json_text_number(one, is_write ? "write_units" : "read_units");
+	struct str index = json_text_string(arena, one, "index"),
 		   traits = json_text_string(arena, one, "traits"),
 		   key = json_text_string(arena, one, "key"),
 		   id = json_text_string(arena, one, "id");
@@ -75,18 +76,64 @@ static void take_side(struct observed *observed, const struct json *root, const 
 		.is_write = is_write,
 		.is_strong = str_is_set(traits) && str_contains(traits, STR("consistent"))};
 
-	if (units <= 0 || !str_is_set(table))
+	if (units <= 0)
 		return;
 	wanted.name = str_printf(arena, STR_FMT " " STR_FMT ": " STR_FMT " [" STR_FMT "]",
 				 STR_ARG(json_text_string(arena, one, "operation")), STR_ARG(table),
 				 STR_ARG(key), STR_ARG(id));
 	struct observed_pattern *pattern = observed_pattern_for(observed, &wanted);
-	pattern->requests = json_text_number(one, "accesses");
+	pattern->requests = part * json_text_number(one, "accesses");
 	pattern->counted = pattern->requests;
 	if (is_write)
 		share_writes(observed, seen_table(arena, root, table), pattern, units);
 	else
 		observed_add_units(observed, pattern, pattern->index, units);
+}
+
+/* The next of the tables in "a + b", which is what insight says of a transaction or a batch. */
+static bool next_table(struct str *tables, struct str *table)
+{
+	do
+		*table = str_cut(tables, ' ');
+	while (str_eq(*table, STR("+")));
+	return table->n > 0;
+}
+
+/* What a table and its indexes were written by requests of several tables. */
+static double shared_writes(struct observed *observed, const struct json *root, struct str name)
+{
+	const struct json *table = seen_table(observed->arena, root, name);
+	double units = json_text_number(table, "write_units");
+
+	for (const struct json *one = first_of_list(table, "indexes"); one; one = json_next(one))
+		units += json_text_number(one, "write_units");
+	for (const struct json *one = first_of_list(root, "patterns"); one; one = json_next(one)) {
+		if (str_eq(json_text_string(observed->arena, one, "table"), name))
+			units -= json_text_number(one, "write_units");
+	}
+	return units > 0 ? units : 0;
+}
+
+/* Requests of several tables are divided among these: reads alike, writes as such requests wrote
+ * these tables in all. */
+static void take_pattern(struct observed *observed, const struct json *root, const struct json *one)
+{
+	struct str all = json_text_string(observed->arena, one, "table"), rest, table;
+	double written = 0;
+	size_t n = 0;
+
+	if (!str_is_set(all))
+		return;
+	for (rest = all; next_table(&rest, &table); n++)
+		written += shared_writes(observed, root, table);
+	for (rest = all; next_table(&rest, &table);) {
+		double alike = 1.0 / (double)n;
+
+		take_side(observed, root, one, table, false, alike);
+		take_side(observed, root, one, table, true,
+			  n > 1 && written > 0 ? shared_writes(observed, root, table) / written
+					       : alike);
+	}
 }
 
 /* The latest time that any pattern names. */
@@ -184,8 +231,7 @@ enum code seen_plan(struct arena *arena, const char *path, const struct json *ro
 	for (const struct json *one = first_of_list(root, "patterns"); one; one = json_next(one)) {
 		size_t before = observed->pattern_count;
 
-		take_side(observed, root, one, false, json_text_number(one, "read_units"));
-		take_side(observed, root, one, true, json_text_number(one, "write_units"));
+		take_pattern(observed, root, one);
 		for (size_t i = before; i < observed->pattern_count; i++)
 			take_hours(&observed->patterns[i], one, from_ms,
 				   (int64_t)json_text_number(time, "bucket_ms"));

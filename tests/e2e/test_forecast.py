@@ -269,6 +269,13 @@ def of_the_running_server():
            "patterns": [{"name": f"p{i}", "table": f"t{i}", "does": "write", "units": 1.3, "rate": [900 + 10 * (h % 7) for h in range(24 * 7)], "keys": {"spread": "zipf", "count": 300}, "attempts": 10} for i in range(20)]}
     assert "more CPU time than --request-cpu-ms" in ask({"plan": hot, "days": 3660}, 400)["message"]
     assert control(server, "GET", "insight")["requests"] == seen["requests"]
+    both = [{"Put": {"TableName": name, "Item": {k: {"S": "x"} for k in ("pk", "sk")[:n]} | {"v": {"S": "x" * size}}}} for name, n, size in (("shop", 2, 10), ("wide", 1, 2500))]
+    client("TransactWriteItems", TransactItems=both)
+    client("TransactGetItems", TransactItems=[{"Get": {"TableName": name, "Key": {k: {"S": "x"} for k in ("pk", "sk")[:n]}}} for name, n in (("shop", 2), ("wide", 1))])
+    made = [p for p in ask({"days": 1})["plan"]["patterns"] if p["name"].startswith("Transact")]
+    assert sorted((p["table"], p["does"]) for p in made) == [(name, does) for name in ("shop", "wide") for does in ("read", "write")], made
+    written = {p["table"]: (p["units"] + sum(i["units"] for i in p["indexes"])) * p["rate"] for p in made if p["does"] == "write"}
+    assert abs(written["wide"] / written["shop"] - 3) < 0.01, made  # 6 units and 2
     control(server, "DELETE", "insight")
     assert "nothing in it consumes" in ask({}, 400)["message"]
     server.stop()
