@@ -119,7 +119,7 @@ export type Endpoints = {
 export type Endpoint<Asked extends string> = Asked extends keyof Endpoints ? Endpoints[Asked] : Asked extends `GET tables/${string}` ? Sampled : Input;
 /** A request that was answered: an event of Live. */
 export type Event = { id: string; time: number; account: string; region: string; operation: string; caller: string; status: number; error: string; ms: number;
-  readUnits: number; writeUnits: number; requestBytes: number; responseBytes: number; request: unknown; response: unknown; fault?: { rule?: number }; isPast?: boolean };
+  readUnits: number; writeUnits: number; requestBytes: number; responseBytes: number; request: unknown; response: unknown; fault?: { rule?: number; delayMs: number; isDropped: boolean; isCrcWrong: boolean; pieceBytes: number }; isPast?: boolean };
 /** An event that Live shows, and its request as a line. */
 export type Shown = Event & { pattern: { table: string; text: string } };
 /** Of a refusal: what it says. */

@@ -59,7 +59,7 @@ def playground():
         print("site: no playground, for there is no build/wasm/dynalith.wasm: make wasm")
         return {}
     console = ROOT / "console"
-    files = {path.relative_to(console).as_posix(): path.read_bytes() for path in sorted(console.rglob("*")) if path.is_file() and path.name != "types.d.ts"}
+    files = {path.relative_to(console).as_posix(): path.read_bytes() for path in sorted(console.rglob("*")) if path.is_file() and not path.name.endswith(".d.ts")}
     files |= {path.name: path.read_bytes() for path in sorted((ROOT / "docs/play").iterdir())}
     # One script: a worker that loads others waits for each.
     engine = "".join(f"const {name} = (() => {{ const module = {{}}, require = () => host;\n{(ROOT / f'packaging/npm/{name}.cjs').read_text()}\nreturn module.exports; }})();\n"

@@ -8,7 +8,7 @@ export class Seen {
     this.most = most;
     this.events = /** @type {Shown[]} */ ([]);
     this.byId = /** @type {Map<string, Shown>} */ (new Map());
-    this.lost = this.skipped = this.past = 0; // past: were answered before anybody watched
+    this.lost = this.skipped = 0;
     this.after = 0; // the time of the latest that was cleared away
   }
 
@@ -21,7 +21,6 @@ export class Seen {
     if (event.isPast) while (at > 0 && this.events[at - 1].time > event.time) at--;
     this.events.splice(at, 0, event);
     this.byId.set(event.id, event);
-    if (event.isPast) this.past++;
     if (this.events.length > this.most) this.forget(this.most >> 1);
     return true;
   }
@@ -30,7 +29,6 @@ export class Seen {
   forget(n) {
     this.events = n ? this.events.slice(-n) : [];
     this.byId = new Map(this.events.map((e) => [e.id, e]));
-    this.past = this.events.filter((e) => e.isPast).length;
   }
 
   /** What was seen does not come again. */

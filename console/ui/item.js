@@ -12,7 +12,7 @@ import { keyOf, keyProblem, keyType, ordered, same } from "../model/types.js";
 
 /** Lines that differ, by the longest common subsequence. @param {string} before @param {string} after */
 export function diff(before, after) {
-  const a = before.split("\n"), b = after.split("\n");
+  const a = before ? before.split("\n") : [], b = after ? after.split("\n") : [];
   if (a.length * b.length > 4e6) return h("div.diff", h("div.gone", before), h("div.added", after));
   const length = Array.from({ length: a.length + 1 }, () => new Uint32Array(b.length + 1));
   for (let i = a.length - 1; i >= 0; i--) for (let j = b.length - 1; j >= 0; j--) length[i][j] = a[i] === b[j] ? length[i + 1][j + 1] + 1 : Math.max(length[i + 1][j], length[i][j + 1]);

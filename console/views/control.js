@@ -189,7 +189,7 @@ export async function show(main, [tab]) {
   const views = tabs("Control", [["State", grid(clock, checkpoints, snapshots, clones, namespaces)], ["Faults and limits", grid(faults, throughput, lag, conflicts)],
     ["Backups, exports, replicas", grid(backups, exports_, replicas)], ["Insight", () => insight()]], tab, (name) => stay("control", name));
   views.classList.add("fill", "padded");
-  const call = h("code", { tabIndex: 0, "aria-label": "The last change as an HTTP call" });
+  const call = h("code", { tabIndex: 0, role: "region", "aria-label": "The last change as an HTTP call" });
   const said = h("span.quiet", "What you change here is shown in this line as a call"), copies = h("button.small", { type: "button", disabled: true, onclick: () => copy(call.textContent ?? "") }, "Copy the call");
   const line = h("div.tools.thin.call", said, call, copies);
   tellChanges((command) => {

@@ -49,6 +49,10 @@ export function forecast(text) {
     run.disabled = !opened && !seen?.requests;
   }
 
+  const lookAtInsight = async () => {
+    const { requests, time } = await control("GET", "insight");
+    seen = { requests, seconds: (time?.age_ms ?? 0) / 1000 };
+  };
   const make = async () => {
     const own = writeForm(now());
     stay("lab", "Forecast", ...(own ? [own] : []));
@@ -57,16 +61,14 @@ export function forecast(text) {
     try {
       const made = await control("POST", "forecast", askedOf(now(), opened?.plan ?? null)), { plan } = made;
       fill(place, report(made));
+      if (session.facts.insight) await lookAtInsight(); // what it was made of
       save.hidden = !plan;
       save.onclick = () => download("plan.json", "application/json", `${JSON.stringify(plan, null, 1)}\n`);
     } catch (error) { fill(place, h("p.problem", { role: "alert" }, messageOf(error))); } finally { told(); }
   };
 
   const look = attempt(async () => {
-    if (session.facts.insight) {
-      const { requests, time } = await control("GET", "insight");
-      seen = { requests, seconds: (time?.age_ms ?? 0) / 1000 };
-    }
+    if (session.facts.insight) await lookAtInsight();
     told();
     if (text && !run.disabled) await make();
   });

@@ -21,13 +21,16 @@ const DRAWN = 100 /* ms */, QUOTA = 100 /* events of a drawing */, KEPT = 5000, 
 /** JSON, or an empty object. @param {string} text @returns {unknown} */
 const readJson = (text) => { try { return JSON.parse(text); } catch { return {}; } };
 
-/** Of a request that failed: what the server said, and why, as rows. @param {Shown} e @returns {Child[][]} */
+/** What a fault did to the answer on its way. @param {NonNullable<Shown["fault"]>} f */
+const onItsWay = (f) => [f.delayMs && `it was held for ${number(f.delayMs)} ms`, f.isDropped && "the connection was closed", f.isCrcWrong && "its checksum was wrong", f.pieceBytes && `it went in pieces of ${number(f.pieceBytes)} bytes`].filter(Boolean).join(", ");
+
+/** Of a request that failed, or that a fault met: what the server said, and why, as rows. @param {Shown} e @returns {Child[][]} */
 function reasons(e) {
-  if (e.status < 400 || !e.response) return [];
+  const ruled = e.fault && h("p", `A rule of the faults${e.fault.rule ? ` (no. ${e.fault.rule} then)` : ""} acted on this request${onItsWay(e.fault) ? `: ${onItsWay(e.fault)}` : ""}. `, h("a", { href: addressOf("control", "Faults and limits") }, "The rules"));
+  if (e.status < 400 || !e.response) return ruled ? [["Why", ruled]] : [];
   const answer = /** @type {Refused} */ (Object(typeof e.response === "string" ? readJson(e.response) : e.response)), message = answer.message ?? answer.Message;
   const throttled = (answer.ThrottlingReasons ?? []).map((r) => [`${r.reason}: ${r.resource?.split(":").pop() ?? ""}`, whyThrottled(r.reason ?? "", r.resource ?? "")]);
   const cancelled = (answer.CancellationReasons ?? []).flatMap((r, i) => (r.Code && r.Code !== "None" ? [`member ${i + 1}: ${r.Code}${r.Message ? `, ${r.Message}` : ""}`] : []));
-  const ruled = e.fault?.rule && h("p", `Rule ${e.fault.rule} of the faults acted on this request. `, h("a", { href: addressOf("control", "Faults and limits") }, "The rules"));
   const why = ruled ? [ruled] : [...throttled.map(([code, sentence]) => [h("p.warn", code), sentence && h("p", sentence, " ", h("a", { href: addressOf("control", "Faults and limits") }, "What is left and consumed"))]),
     ...cancelled.map((w) => h("p.warn", w))];
   return [...(message ? [["Message", message]] : []), ...(why.length ? [["Why", why]] : [])];
@@ -52,27 +55,31 @@ function actions(e) {
   return h("div.gap", h("div.row", h("button.small", { type: "button", onclick: attempt(() => explainInto(place, operation, body)) }, "Explain"), h("button.small", { type: "button", onclick: again }, "Send again")), place);
 }
 
-/** @param {Stops} stop */
-function requests(stop) {
+/** @param {Stops} stop @param {string} kept the filter, of the address @param {string} only "errors", or all */
+function requests(stop, kept, only) {
   const sampler = new Sampler(QUOTA), seen = seenHere();
   let shown = /** @type {Shown[]} */ ([]), isPaused = false, bodies = "masked", abort = new AbortController(), pending = 0, said = "Connecting …";
-  const search = h("input", { type: "search", placeholder: "operation, table, caller …", oninput: () => { sift(); } });
+  const search = h("input", { type: "search", placeholder: "operation, table …", value: kept, oninput: () => { keep(); } });
   const state = h("span.quiet.middle", { role: "status" }), detail = h("aside.side.query", { tabIndex: 0, "aria-label": "One request" }, h("p.quiet", "Choose a request to see it."));
-  const own = h("input", { type: "checkbox", onchange: () => sift() }), errors = h("input", { type: "checkbox", onchange: () => sift() });
+  const own = h("input", { type: "checkbox", onchange: () => sift() }), errors = h("input", { type: "checkbox", checked: only === "errors", onchange: () => keep() });
+  const keep = () => { stay("live", "Requests", ...(errors.checked ? [search.value, "errors"] : search.value ? [search.value] : [])); sift(); };
   const passes = (/** @type {Shown} */ e) => (own.checked || e.caller !== "console") && (!errors.checked || e.status >= 400 || e.fault) &&
     (!search.value || `${e.operation} ${e.pattern.table} ${e.pattern.text} ${e.caller} ${e.error} ${e.id}`.toLowerCase().includes(search.value.toLowerCase()));
   const tell = () => {
-    const all = own.checked ? seen.events.length : seen.events.filter((e) => e.caller !== "console").length;
-    const parts = [`${number(shown.length)} of ${number(all)} requests`, seen.past && `${number(seen.past)} came before this page watched`,
+    const here = own.checked ? seen.events : seen.events.filter((e) => e.caller !== "console"), all = here.length, past = here.filter((e) => e.isPast).length;
+    const parts = [`${number(shown.length)} of ${number(all)} requests`, past && `${number(past)} came before this page watched`,
       seen.skipped && `too many to show all: ${number(seen.skipped)} more were counted only`, seen.lost && `${number(seen.lost)} lost`, isPaused && "paused", said];
     state.textContent = all || seen.skipped || seen.lost || isPaused ? parts.filter(Boolean).join("; ") : said || "Waiting for requests";
   };
   const sift = () => { shown = seen.events.filter(passes); view.toTop(); tell(); };
   const body = (/** @type {string} */ title, /** @type {unknown} */ text, /** @type {number} */ size) => [h("h2.gap", `${title}, ${number(size)} bytes`), h("pre", text === null ? "not shown" : typeof text === "string" ? pretty(text) : JSON.stringify(text, null, 2))];
   const pretty = (/** @type {string} */ text) => { try { return JSON.stringify(JSON.parse(text), null, 2); } catch { return text; } };
-  const open = (/** @type {Shown} */ e) => fill(detail, h("h2", e.operation || "no operation"), plainTable("The request", [["What", "tight"], ["Value"]], [["Time", new Date(e.time * 1000).toISOString()], ["Id", h("span.mono", e.id)],
+  const open = (/** @type {Shown} */ e) => {
+    fill(detail, h("h2", e.operation || "no operation"), plainTable("The request", [["What", "tight"], ["Value"]], [["Time", new Date(e.time * 1000).toISOString()], ["Id", h("span.mono", e.id)],
     ["Namespace", `${e.account} · ${e.region}`], ["Caller", e.caller], ["Answer", `${e.status} ${e.error}`], ["Latency", `${e.ms.toFixed(3)} ms`], ["Units", `${e.readUnits} read, ${e.writeUnits} written`],
-    ...reasons(e), ...(e.fault ? [["Fault", JSON.stringify(e.fault)]] : [])]), e.operation && actions(e), body("Request", e.request, e.requestBytes), body("Answer", e.response, e.responseBytes));
+    ...reasons(e)]), e.operation && actions(e), body("Request", e.request, e.requestBytes), body("Answer", e.response, e.responseBytes));
+    detail.scrollTop = 0;
+  };
   const nothing = session.facts.insight ? "" : " Those that are refused are kept for you while you are elsewhere; with --insight on, all of the latest are.";
   const view = grid("Requests", { count: () => shown.length, empty: () => (seen.events.some((e) => own.checked || e.caller !== "console") ? "No request passes the filter." : `Requests show here as they come.${nothing}`), row: (i) => {
     const e = shown[shown.length - 1 - i];
@@ -250,9 +257,9 @@ function fired(stop) {
 }
 
 /** @param {HTMLElement} main @param {Parts} parts @returns {Promise<End>} */
-export async function show(main, [tab]) {
+export async function show(main, [tab, kept = "", only = ""]) {
   const stop = /** @type {Stops} */ ([]);
-  const views = tabs("Live", [["Requests", () => requests(stop)], ["Streams", () => streams(stop)], ["Time to live", () => expiring(stop)], ["Faults", () => fired(stop)]], tab, (name) => stay("live", name));
+  const views = tabs("Live", [["Requests", () => requests(stop, kept, only)], ["Streams", () => streams(stop)], ["Time to live", () => expiring(stop)], ["Faults", () => fired(stop)]], tab, (name) => stay("live", name));
   views.classList.add("fill");
   main.append(h("h1.hidden", "Live"), views);
   return () => stop.forEach((f) => f());

@@ -748,6 +748,7 @@ const steps = {
     await p.until(Object.assign(async () => { await api("GetItem", { TableName: "shop", Key: { PK: { S: "CUSTOMER#2" }, SK: { S: "PROFILE" } } }); return (await p.text()).includes("PK = CUSTOMER#2 and SK = PROFILE"); }, { isHere: true }), "open bodies");
     await p.fill("Filter", "Query");
     await p.until(() => [...document.querySelectorAll(".grid [role=rowgroup] .line")].every((l) => l.innerText.includes("Query")), "the filter");
+    assert.equal(await p.page.evaluate(() => location.hash), "#/live/Requests/Query"); // a link shows the same
     await p.fill("Filter", "");
     await p.click("Pause");
     const before = await p.page.$$eval(".grid .line", (l) => l.length);
