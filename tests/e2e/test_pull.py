@@ -488,7 +488,8 @@ def changes_are_applied():
     wanted = sorted_items(FOLDER / "end.db")
     assert len(wanted) == 79 and sorted_items(once) == wanted and sorted_items(target) == wanted
     assert not [name for i in range(20) for name in (f"person{i:04}", f"newbie{i:04}", "mailhost") if name.encode() in target.read_bytes()]
-    assert sorted(path.name for path in FOLDER.glob("base.db*")) == ["base.db"]
+    beside = {path.name for path in FOLDER.glob("base.db*")} - {"base.db-reserve"}  # of the server that showed its items
+    assert beside == {"base.db"}, beside
     # a choice is the same one: what is chosen no more goes
     only = ("--only", "email=person*")
     assert pull(server, FOLDER / "only.db", *chain, *only).returncode == 0 and pull(server, FOLDER / "only2.db", *only).returncode == 0
