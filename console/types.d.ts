@@ -23,7 +23,7 @@ export type Item = { [name: string]: Attribute };
 export type KeySchema = { AttributeName: string; KeyType: string }[];
 export type AttributeDefinition = { AttributeName: string; AttributeType: string };
 export type Projection = { ProjectionType: string; NonKeyAttributes?: string[] };
-export type Index = { IndexName: string; KeySchema: KeySchema; Projection: Projection; ItemCount?: number };
+export type Index = { IndexName: string; KeySchema: KeySchema; Projection: Projection; ItemCount?: number; ProvisionedThroughput?: { ReadCapacityUnits: number; WriteCapacityUnits: number } };
 /** What keys and entities need to know of a table. */
 export type Keyed = { TableName: string; KeySchema: KeySchema };
 export type Table = Keyed & { AttributeDefinitions: AttributeDefinition[] };

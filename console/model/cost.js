@@ -19,3 +19,10 @@ export const costADay = (pattern, rate, all = 0) => costOfCalls(pattern, (all ? 
 
 /** Dollars with as many digits as say something. @param {number} n */
 export const dollars = (n) => `$${n >= 100 ? Math.round(n).toLocaleString("en-US") : n >= 0.01 || n === 0 ? n.toFixed(2) : n.toPrecision(2)}`;
+
+/** "9 min 48 s": the two largest units. @param {number} seconds */
+export function timeSpan(seconds) {
+  const all = Math.round(seconds), parts = /** @type {[number, string][]} */ ([[Math.floor(all / DAY), "d"], [Math.floor(all / 3600) % 24, "h"], [Math.floor(all / 60) % 60, "min"], [all % 60, "s"]]);
+  const first = Math.max(0, parts.findIndex(([n]) => n));
+  return parts.slice(first, first + 2).filter(([n]) => n).map(([n, unit]) => `${n} ${unit}`).join(" ") || "0 s";
+}

@@ -18,18 +18,20 @@ const SAMPLE = 2000;
 export class Entities {
   /**
    * `by`: "auto", "key" for the shapes alone, or the name of an attribute. `renamed` are the names
-   * that people gave: the one that was found, and theirs.
+   * that people gave: the one that was found, and theirs. `colours` are those of names that were
+   * found before; new ones are added.
    * @param {Keyed} table of the table itself, also where an index is read
    * @param {string} by
    * @param {Map<string, string>} renamed
+   * @param {Map<string, number>} colours
    */
-  constructor(table, by = "auto", renamed = new Map()) {
+  constructor(table, by = "auto", renamed = new Map(), colours = new Map()) {
     this.table = table;
     this.by = by;
     this.renamed = renamed;
     this.sample = /** @type {Item[]} */ ([]);
     this.learnedAt = 0;
-    this.colours = /** @type {Map<string, number>} */ (new Map());
+    this.colours = colours;
     this.types = /** @type {Map<string, Type>} */ (new Map());
     this.model = new Model(table, []);
     this.setBy();
@@ -46,7 +48,7 @@ export class Entities {
     this.model = new Model(this.table, items);
     this.setBy();
     this.learnedAt = Infinity; // a sample of all places is better than the first pages
-    for (const name of [...new Set(items.map((item) => this.nameOf(item).name))].sort()) this.colour(name);
+    for (const key of [...new Set(items.map((item) => this.model.name(item).key))].sort()) this.colour(key);
   }
 
   /** Items that were read: learned from, and counted. @param {Item[]} items */
@@ -91,21 +93,24 @@ export class Entities {
     const { found, name } = this.nameOf(item);
     return entry(this.types, name, () => ({ name, key: found.key, attributes: [], count: 0,
       source: name === found.name ? found.source : "renamed", templates: new Map(),
-      colour: `var(--e${this.colour(name).toString(16)})` }));
+      colour: `var(--e${this.colour(found.key).toString(16)})` }));
   }
 
   /**
-   * The same name has the same colour in every view: those of the table's sample come first, in the
-   * order of their names, and take what their letters say or the next one that is free.
-   * @param {string} name
+   * An entity keeps its colour, whatever it is called: those of the table's sample come first, in the
+   * order of their names, and take what their letters say or the next one that is free. Those that
+   * people call by one name have one colour, of that name or of the first.
+   * @param {string} key as it was found
    */
-  colour(name) {
-    const known = this.colours.get(name);
+  colour(key) {
+    const called = (/** @type {string} */ k) => this.renamed.get(k) ?? k, name = called(key);
+    const alike = [...this.colours.keys()].filter((k) => called(k) === name), same = alike.includes(name) ? name : alike[0];
+    const known = this.colours.get(same ?? key);
     if (known !== undefined) return known;
     const used = new Set(this.colours.values());
-    let n = [...name].reduce((sum, c) => (sum * 31 + (c.codePointAt(0) ?? 0)) % 9973, 7) % COLOURS;
+    let n = [...key].reduce((sum, c) => (sum * 31 + (c.codePointAt(0) ?? 0)) % 9973, 7) % COLOURS;
     for (let i = 0; i < COLOURS && used.has(n); i++) n = (n + 1) % COLOURS;
-    this.colours.set(name, n);
+    this.colours.set(key, n);
     return n;
   }
 

@@ -1,14 +1,15 @@
 // The keyboard: a list of keys behind "?", keys that go to a view or a row, and the palette behind
-// Ctrl+K, which finds views, tables, indexes and saved queries by a part of their name.
+// Ctrl+K, which finds views, tables, indexes and saved queries by a part of their name, and pages by
+// what they answer.
 import { attempt, dialog, fill, h, plainTable } from "../core/dom.js";
 import { allTables } from "../core/api.js";
 import { addressOf } from "../core/address.js";
 import { savedQueries } from "./history.js";
 
 /** @import { Views } from "../types.d.ts" */
-/** @typedef {[text: string, kind: string, address: string]} Target of the palette */
+/** @typedef {[text: string, kind: string, address: string, words?: string]} Target of the palette, which is found by its words too */
 
-const KEYS = [["Ctrl+K", "find a view, a table, an index or a saved query"], ["/", "search, or the first field of the page"], ["g, then t c q p l o m b", "Tables, Collections, Query, PartiQL, Live, Control, Model, Lab"],
+const KEYS = [["Ctrl+K", "find a view, a table, an index or a saved query; or a page by what it answers: cost, expire, import"], ["/", "search, or the first field of the page"], ["g, then t c q p l o m b", "Tables, Collections, Query, PartiQL, Live, Control, Model, Lab"],
   ["Alt+1 to Alt+8", "the same views in their order"], ["j, k or arrows", "the next row, the row before"], ["Enter or e", "open the row"], ["Space or x", "choose the row; Shift and a click on a box: all between"], ["Ctrl+Enter", "save an item, run a statement"],
   ["Ctrl+Space", "complete a statement"], ["Esc", "close what is open"], ["?", "this list"]];
 const GO = new Map([["t", "tables"], ["c", "collections"], ["q", "query"], ["p", "partiql"], ["l", "live"], ["o", "control"], ["m", "model"], ["b", "lab"]]);
@@ -16,6 +17,16 @@ const ROWS = new Map([["j", "ArrowDown"], ["k", "ArrowUp"], ["e", "Enter"], ["x"
 const SHOWN = 50;
 
 const list = () => dialog("Keys", plainTable("Keys", [["Key", "tight"], ["What it does"]], KEYS.map(([key, what]) => [h("kbd", key), what])));
+
+/** Pages by what they answer: title, address, more words that people look for. @type {[string, string[], string][]} */
+const PAGES = [["Insight: costs, throttles, findings", ["control", "Insight"], "price dollars billing throttled units hot partition slow latency access patterns"], ["State: clock, checkpoints, snapshots, clones", ["control", "State"], "time freeze roll back restore namespace"],
+  ["Faults and limits: fault rules, throughput, lag, conflicts", ["control", "Faults and limits"], "errors throttled delay drop capacity inject"], ["Backups, exports and imports, replicas", ["control", "Backups, exports, replicas"], "restore s3 global table"],
+  ["Live: requests as they come", ["live", "Requests"], "errors latency log throttled why"], ["Live: streams", ["live", "Streams"], "changes records"], ["Live: what expires next", ["live", "Time to live"], "ttl expired expiry"], ["Live: faults that acted", ["live", "Faults"], "fault rules fired"],
+  ["Forecast: when tables throttle, what they cost", ["lab", "Forecast"], "price dollars billing throttled capacity units scale"], ["Races: orders of requests that break a program", ["lab", "Races"], "race conditions conflicts concurrency"],
+  ["Model: entities, access patterns and their cost", ["model"], "price design chart picture markdown"], ["Model: import or export a model of NoSQL Workbench", ["model"], "file"], ["Items: import, export, count", ["collections"], "csv json lines delete"]];
+
+/** The pages. @returns {Target[]} */
+const pageTargets = () => PAGES.map(([title, parts, words]) => [title, "page", addressOf(...parts), words]);
 
 /** The views. @param {Views} views @returns {Target[]} */
 const viewTargets = (views) => views.map(([name, title]) => [title, "view", addressOf(name)]);
@@ -31,16 +42,16 @@ async function targets(views) {
       found.push([`${name} by ${index}`, "items of the index", addressOf("collections", name, index)], [`Query ${name} by ${index}`, "query", addressOf("query", name, index)]);
     }
   }
-  return found;
+  return [...found, ...pageTargets()]; // names of one's own come first
 }
 
 /** Whether all words of the question are in the text. @param {string} text @param {string} question */
 const matches = (text, question) => question.toLowerCase().split(/\s+/).every((word) => text.toLowerCase().includes(word));
 
 const palette = attempt(async (/** @type {Views} */ views) => {
-  const input = h("input", { type: "text", spellcheck: false, placeholder: "view, table, index or saved query", role: "combobox", "aria-label": "Find", "aria-expanded": "true", "aria-controls": "found", autocomplete: "off" });
+  const input = h("input", { type: "text", spellcheck: false, placeholder: "view, table, index, saved query, or what you look for", role: "combobox", "aria-label": "Find", "aria-expanded": "true", "aria-controls": "found", autocomplete: "off" });
   const options = h("div.found", { role: "listbox", id: "found", "aria-label": "Found" });
-  let all = viewTargets(views), shown = /** @type {Target[]} */ ([]), chosen = 0;
+  let all = [...viewTargets(views), ...pageTargets()], shown = /** @type {Target[]} */ ([]), chosen = 0;
   const { close } = dialog("Go to", [input, options]);
   const take = (/** @type {number} */ i) => { if (shown[i]) { close(); location.hash = shown[i][2]; } };
   const mark = () => {
@@ -49,10 +60,10 @@ const palette = attempt(async (/** @type {Views} */ views) => {
     options.children[chosen]?.scrollIntoView({ block: "nearest" });
   };
   const sift = () => {
-    shown = all.filter(([text, kind]) => matches(`${text} ${kind}`, input.value.trim())).slice(0, SHOWN);
+    shown = all.filter(([text, kind, , words = ""]) => matches(`${text} ${kind} ${words}`, input.value.trim())).slice(0, SHOWN);
     chosen = 0;
     fill(options, shown.map(([text, kind], i) => h("div", { role: "option", id: `found${i}`, onclick: () => take(i) }, h("span", text), h("small.quiet", kind))),
-      !shown.length && h("div", { role: "option", "aria-disabled": "true" }, "Nothing has such a name"));
+      !shown.length && h("div", { role: "option", "aria-disabled": "true" }, "Nothing is found by these words"));
     mark();
   };
   input.oninput = sift;

@@ -3,6 +3,7 @@
 import { dialog, field, h, note, number } from "../core/dom.js";
 import { session } from "../core/api.js";
 import { Entities } from "../model/entities.js";
+import { entry } from "../model/shapes.js";
 
 /** @import { Item, Keyed } from "../types.d.ts" */
 /** @typedef {import("../model/entities.js").Type} Type */
@@ -25,9 +26,11 @@ function keep(name, names) {
   } catch { return false; }
 }
 
+const colours = /** @type {Map<string, Map<string, number>>} */ (new Map()); // by table and way of naming: an entity keeps its colour while the page is open
+
 /** The entities of a table; of a sample of its items where there is one, else of what will be read. @param {Keyed} table */
 export function entitiesOf(table, by = "auto", sample = /** @type {Item[]} */ ([])) {
-  const entities = new Entities(table, by, given(table.TableName));
+  const entities = new Entities(table, by, given(table.TableName), entry(colours, `${place(table.TableName)} ${by}`, () => new Map()));
   if (sample.length) entities.learn(sample);
   return entities;
 }

@@ -1,7 +1,7 @@
 // What the server has seen of access patterns: units by pattern, partitions, sizes and latencies, findings.
-import { attempt, fill, h, number, plainTable, svg } from "../core/dom.js";
+import { attempt, fill, h, number, svg } from "../core/dom.js";
 import { control, session } from "../core/api.js";
-import { findingView } from "../ui/findings.js";
+import { findingsTable } from "../ui/findings.js";
 import { patternName, pricedPatterns, units } from "../ui/patterns.js";
 
 /** @import { Insight } from "../types.d.ts" */
@@ -17,14 +17,14 @@ export function bars(label, rows, unit) {
   return h("figure", h("figcaption", label), picture);
 }
 
-/** Partitions as tiles: the more units, the darker. @param {Insight["tables"]} tables */
+/** Partitions as tiles: the more units, the fuller the colour, which is the darker in the light scheme alone. @param {Insight["tables"]} tables */
 function heat(tables) {
   const all = tables.flatMap((t) => (t.partitions ?? []).map((p) => ({ ...p, table: t.table, units: p.read_units + p.write_units }))).sort((a, b) => b.units - a.units).slice(0, 120);
   const most = Math.max(...all.map((p) => p.units), 1e-9), size = 26, columns = 24;
   const picture = svg("svg", { viewBox: `0 0 ${columns * size} ${Math.max(1, Math.ceil(all.length / columns)) * size}`, role: "img", "aria-label": `The ${all.length} partitions with most units`, class: "plot" });
   all.forEach((p, i) => picture.append(svg("rect", { x: (i % columns) * size + 1, y: Math.floor(i / columns) * size + 1, width: size - 2, height: size - 2, rx: 3, class: "bar-fill", opacity: (0.12 + 0.88 * p.units / most).toFixed(2) },
     svg("title", {}, `${p.table} ${p.partition}: ${number(Math.round(p.units * 10) / 10)} units, ${number(p.requests)} requests`))));
-  return all.length ? h("figure", h("figcaption", "Partitions with most units, a tile each: the darker, the more"), picture,
+  return all.length ? h("figure", h("figcaption", "Partitions with most units, a tile each: the fuller its colour, the more"), picture,
     h("ol.plain", all.slice(0, 5).map((p) => h("li", h("span.mono", `${p.table} ${p.partition}`), ` ${number(Math.round(p.units * 10) / 10)} units, ${number(p.requests)} requests`)))) : null;
 }
 
@@ -38,10 +38,10 @@ export function insight() {
     fill(place, h("div.row", h("span", h("strong", number(seen.requests)), " requests"), h("span", h("strong", number(seen.read_units)), " read units"), h("span", h("strong", number(seen.write_units)), " write units"),
       h("span", h("strong", number(patterns.length)), " patterns"), h("span.push"), h("button", { type: "button", onclick: load }, "Refresh"),
       h("button", { type: "button", onclick: attempt(async () => { await control("DELETE", "insight"); await load(); }) }, "Forget all")),
-    seen.findings.length ? h("section.card", h("h2", "Findings"), plainTable("Findings", [["Finding"], ["Where"], ["Units", "number"]], seen.findings.map((f) => [findingView(f), f.where, number(f.units)]))) : null,
-    h("section.card", h("h2", "Patterns"), pricedPatterns(seen, patterns, [["Pattern"], ["Calls", "number"], ["Read", "number"], ["Returned", "number"], ["Units", "number"], ["p99 ms", "number"], ["Errors"]],
+    seen.findings.length ? h("section.card", h("h2", "Findings"), findingsTable(seen.findings)) : null,
+    h("section.card", h("h2", "Patterns"), pricedPatterns(seen, patterns, [["Pattern", "pattern"], ["Calls", "number"], ["Read", "number"], ["Returned", "number"], ["Units", "number"], ["p99 ms", "number"], ["Errors", "lines"]],
       (p) => [h("span.mono", patternName(p)), number(p.calls), number(p.items_read), number(p.items_returned), units(p.read_units + p.write_units), (p.latency_ms?.p99 ?? 0).toFixed(2),
-        Object.entries(p.errors ?? {}).map(([k, v]) => `${k} ${number(v)}`).join(", ")], asked)),
+        Object.entries(p.errors ?? {}).map(([k, v]) => h("div", `${k} ${number(v)}`))], asked)),
     patterns.length ? h("div.cards.large", h("section.card", bars("Units by pattern", patterns.slice(0, 12).map((p) => [patternName(p), p.read_units + p.write_units]), "units")),
       h("section.card", bars("Latency by pattern, 99th percentile", patterns.slice(0, 12).map((p) => [patternName(p), p.latency_ms?.p99 ?? 0]), "ms")),
       h("section.card", bars("Item size by pattern, median", patterns.filter((p) => p.item_bytes).slice(0, 12).map((p) => [patternName(p), p.item_bytes?.median ?? 0]), "bytes")),

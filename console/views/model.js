@@ -1,76 +1,47 @@
 // The model: NoSQL Workbench's files in and out; the chart of entities, key templates and access patterns as a picture and as Markdown.
-import { attempt, copy, dialog, download, field, fill, h, note, number, plainTable, svg } from "../core/dom.js";
+import { attempt, copy, dialog, download, field, fill, h, messageOf, number, svg } from "../core/dom.js";
 import { api, control, describe, listTables, sampleTable, session } from "../core/api.js";
 import { pivots } from "./collections.js";
 import { entitiesOf } from "../ui/names.js";
 import { summary, template } from "../model/keys.js";
 import { entry } from "../model/shapes.js";
-import { findingView } from "../ui/findings.js";
+import { findingsTable } from "../ui/findings.js";
 import { patternName, pricedPatterns, units } from "../ui/patterns.js";
 import { entitiesOfPattern } from "../model/access.js";
+import { programs } from "../model/caller.js";
+import { fromWorkbench, toWorkbench } from "../model/workbench.js";
+import { writeMany } from "../ui/import.js";
 import { own } from "../model/types.js";
 
 /**
- * @import { AttributeDefinition, End, Insight, Item, KeySchema, Pattern, Projection, TableDescription, WriteRequests } from "../types.d.ts"
+ * @import { End, Insight, Item, Pattern, TableDescription } from "../types.d.ts"
  * @typedef {import("../model/entities.js").Type} Type
  * @typedef {{table: TableDescription, items: Item[], types: Type[]}} Study of a table
- * @typedef {{PartitionKey: AttributeDefinition, SortKey?: AttributeDefinition}} KeyAttributes as NoSQL Workbench writes them
- * @typedef {{TableName: string, KeyAttributes: KeyAttributes, GlobalSecondaryIndexes?: {IndexName: string, KeyAttributes: KeyAttributes, Projection?: Projection}[], TableData?: Item[]}} Model of a table
  */
 
-const DATA = 500, BATCH = 25;
+const DATA = 500, SHOWN = 20; // items of a table in a file; tables
 
-/** @param {AttributeDefinition[]} definitions @param {string} name */
-const attribute = (definitions, name) => ({ AttributeName: name, AttributeType: definitions.find((d) => d.AttributeName === name)?.AttributeType ?? "S" });
-/** @param {KeySchema} schema @param {AttributeDefinition[]} definitions @returns {KeyAttributes} */
-const keyOf = ([hash, range], definitions) =>
-  ({ PartitionKey: attribute(definitions, hash.AttributeName), ...(range ? { SortKey: attribute(definitions, range.AttributeName) } : {}) });
-
-/** Tables as NoSQL Workbench's model, with some of their items. @param {{table: TableDescription, items: Item[]}[]} tables */
-export function toWorkbench(tables) {
-  return {
-    ModelName: "Dynalith", ModelMetadata: { Author: "", DateCreated: new Date().toISOString(), DateLastModified: new Date().toISOString(), Description: "", AWSService: "Amazon DynamoDB", Version: "3.0" },
-    DataModel: tables.map(({ table: t, items }) => {
-      const keys = new Set([t.KeySchema, ...(t.GlobalSecondaryIndexes ?? []).map((i) => i.KeySchema)].flat().map((k) => k.AttributeName));
-      const others = new Map(items.flatMap((i) => Object.entries(i)).filter(([n]) => !t.KeySchema.some((k) => k.AttributeName === n)).map(([n, v]) => [n, Object.keys(v)[0]]));
-      for (const n of keys) if (!t.KeySchema.some((k) => k.AttributeName === n)) others.set(n, attribute(t.AttributeDefinitions, n).AttributeType);
-      return {
-        TableName: t.TableName, KeyAttributes: keyOf(t.KeySchema, t.AttributeDefinitions),
-        NonKeyAttributes: [...others].map(([AttributeName, AttributeType]) => ({ AttributeName, AttributeType })), TableFacets: [],
-        GlobalSecondaryIndexes: (t.GlobalSecondaryIndexes ?? []).map((i) => ({ IndexName: i.IndexName, KeyAttributes: keyOf(i.KeySchema, t.AttributeDefinitions), Projection: i.Projection })),
-        TableData: items, DataAccess: { MySql: {} }, BillingMode: t.BillingModeSummary?.BillingMode ?? "PROVISIONED",
-      };
-    }),
-  };
-}
-
-/** NoSQL Workbench's model as CreateTable's inputs with their items. @param {unknown} model */
-export function fromWorkbench(model) {
-  const { DataModel } = Object(model);
-  if (!Array.isArray(DataModel)) throw new Error("This is no model of NoSQL Workbench: DataModel is missing");
-  return /** @type {Model[]} */ (DataModel).map((t) => {
-    /** @param {KeyAttributes} key @returns {KeySchema} */
-    const schema = ({ PartitionKey: p, SortKey: s }) => [{ AttributeName: p.AttributeName, KeyType: "HASH" }, ...(s ? [{ AttributeName: s.AttributeName, KeyType: "RANGE" }] : [])];
-    const indexes = t.GlobalSecondaryIndexes ?? [], keys = [t, ...indexes].flatMap(({ KeyAttributes: { PartitionKey: p, SortKey: s } }) => (s ? [p, s] : [p]));
-    return {
-      input: { TableName: t.TableName, BillingMode: "PAY_PER_REQUEST", KeySchema: schema(t.KeyAttributes), AttributeDefinitions: [...new Map(keys.map((k) => [k.AttributeName, { AttributeName: k.AttributeName, AttributeType: k.AttributeType }])).values()],
-        ...(indexes.length ? { GlobalSecondaryIndexes: indexes.map((i) => ({ IndexName: i.IndexName, KeySchema: schema(i.KeyAttributes), Projection: { ProjectionType: i.Projection?.ProjectionType ?? "ALL",
-          ...(i.Projection?.ProjectionType === "INCLUDE" ? { NonKeyAttributes: i.Projection.NonKeyAttributes } : {}) } })) } : {}) },
-      items: t.TableData ?? [],
-    };
-  });
-}
-
-/** @param {string} text @param {(line: string) => void} tell */
+/**
+ * Makes the tables of a model, and tells a line for each.
+ * @param {string} text @param {(table: string, line: string) => void} tell
+ */
 async function importModel(text, tell) {
-  for (const { input, items } of fromWorkbench(JSON.parse(text))) {
-    await api("CreateTable", input);
-    for (let wait = 50; (await describe(input.TableName)).TableStatus !== "ACTIVE"; wait = Math.min(wait * 2, 2000)) await new Promise((r) => setTimeout(r, wait));
-    for (let at = 0; at < items.length; at += BATCH) {
-      let rest = /** @type {WriteRequests} */ ({ [input.TableName]: items.slice(at, at + BATCH).map((Item) => ({ PutRequest: { Item } })) });
-      while (Object.keys(rest).length) rest = (await api("BatchWriteItem", { RequestItems: rest })).UnprocessedItems ?? {};
+  const made = fromWorkbench(JSON.parse(text)), there = new Set(await listTables()), taken = made.map((m) => m.input.TableName).filter((name) => there.has(name));
+  if (taken.length) throw new Error(`${taken.length === 1 ? "This table exists" : "These tables exist"} already: ${taken.join(", ")}. Nothing was imported: delete ${taken.length === 1 ? "it" : "them"}, or change the name in the model.`);
+  for (const { input, items, billing, left } of made) {
+    const name = input.TableName;
+    try {
+      await api("CreateTable", input);
+    } catch (error) { throw new Error(`The table ${name} is not made: ${messageOf(error)}`, { cause: error }); }
+    let written = 0;
+    try {
+      for (let wait = 50; (await describe(name)).TableStatus !== "ACTIVE"; wait = Math.min(wait * 2, 2000)) await new Promise((r) => setTimeout(r, wait));
+      await writeMany(name, items, (n) => { written = n; });
+    } catch (error) {
+      tell(name, `${name}: ${number(written)} of ${number(items.length)} items, ${billing}`);
+      throw new Error(`${name}: ${messageOf(error)}`, { cause: error });
     }
-    tell(`${input.TableName}: ${number(items.length)} items`);
+    tell(name, `${name}: ${number(items.length)} ${items.length === 1 ? "item" : "items"}, ${billing}.${left.length ? ` Left out: ${left.join("; ")}.` : ""}`);
   }
 }
 
@@ -119,7 +90,7 @@ export function chart(studies, patterns) {
   const faint = { "font-size": 11, fill: "#59616e", class: "faint" };
   const mono = { "font-family": "ui-monospace, Menlo, Consolas, monospace", "font-size": 11 };
   for (const study of studies) {
-    parts.push(text(16, y + 14, `Table ${study.table.TableName}`, { "font-size": 15, "font-weight": 600 }));
+    parts.push(text(16, y + 14, `Table ${study.table.TableName}`, { "font-size": 15, "font-weight": 600, "data-table": study.table.TableName }));
     y += 28;
     if (!study.types.length) { parts.push(text(16, y + 8, "There are no items yet.", faint)); y += 22; }
     rowsOf(study).forEach(({ type, key, indexes, attributes }) => {
@@ -144,11 +115,11 @@ export function chart(studies, patterns) {
 /** The access patterns of the tables: what each reads, who calls it, what it costs; and what to change. @param {Insight} seen @param {Pattern[]} patterns @param {Study[]} studies @param {{rate: string, by: string}} asked */
 function accessView(seen, patterns, studies, asked) {
   const types = (/** @type {string} */ table) => studies.find((s) => s.table.TableName === table)?.types ?? [];
-  const callers = (/** @type {Pattern} */ p) => [...new Set([p.last?.caller, p.first?.caller])].filter(Boolean).join(", ");
-  return [h("section.card.gap", h("h2", "Access patterns"), patterns.length ? pricedPatterns(seen, patterns, [["Pattern"], ["Entity", "word"], ["Index", "word"], ["Called by"], ["Calls", "number"], ["Units a call", "number"]], (p) => [
+  const callers = (/** @type {Pattern} */ p) => programs([p.last?.caller, p.first?.caller]).map(({ name, whole }) => h("div", { title: whole.join("\n") }, name));
+  return [h("section.card.gap", h("h2", "Access patterns"), patterns.length ? pricedPatterns(seen, patterns, [["Pattern", "pattern"], ["Entity", "word"], ["Index", "word"], ["Called by", "lines"], ["Calls", "number"], ["Units a call", "number"]], (p) => [
     h("span.mono", patternName({ ...p, index: undefined })), entitiesOfPattern(p, types(p.table)).join(", "), p.index ?? "", callers(p), number(p.calls), units((p.read_units + p.write_units) / Math.max(1, p.calls))], asked)
     : h("p.quiet", "No requests were seen yet: use the tables, then refresh.")),
-  seen.findings.length ? h("section.card.gap", h("h2", "Findings"), plainTable("Findings", [["Finding"], ["Where"], ["Units", "number"]], seen.findings.map((f) => [findingView(f), f.where, number(f.units)]))) : null];
+  seen.findings.length ? h("section.card.gap", h("h2", "Findings"), findingsTable(seen.findings)) : null];
 }
 
 /** @param {HTMLElement} main @returns {Promise<End>} */
@@ -156,8 +127,8 @@ export async function show(main) {
   const place = h("div.body", { tabIndex: 0, role: "region", "aria-label": "Entity chart" }), state = h("span.quiet.middle", { role: "status" });
   let studies = /** @type {Study[]} */ ([]), patterns = /** @type {Pattern[]} */ ([]);
   const asked = { rate: "", by: "all" };
-  const load = attempt(async () => {
-    const names = (await listTables()).slice(0, 20);
+  const load = attempt(async (/** @type {string[]} */ wanted = []) => {
+    const all = await listTables(), names = [...new Set([...all.slice(0, SHOWN), ...wanted.filter((name) => all.includes(name))])];
     state.textContent = "Reading …";
     studies = [];
     for (const name of names) studies.push(await study(name));
@@ -166,14 +137,28 @@ export async function show(main) {
     state.textContent = `${number(studies.flatMap((s) => s.types).length)} entity types in ${number(studies.length)} ${studies.length === 1 ? "table" : "tables"}${session.facts.insight ? "" : "; with --insight on, access patterns and their cost too"}`;
     fill(place, studies.length ? [chart(studies, []), seen && accessView(seen, patterns, studies, asked)] : h("div.empty", "There are no tables in this namespace yet."));
   });
+  const told = h("div", { role: "status" }), result = h("div.tools.thin", { hidden: true }, told, h("span.push"), h("button.small", { type: "button", onclick: () => { result.hidden = true; } }, "Hide"));
+  /** Says what was imported until it is hidden, and shows the first of the tables. @param {string[]} tables @param {string[]} lines */
+  const showImported = async (tables, lines) => {
+    if (!tables.length) return;
+    fill(told, lines.map((line) => h("div", `Imported ${line}`)));
+    result.hidden = false;
+    await load(tables);
+    const title = [...place.querySelectorAll("[data-table]")].find((e) => e.getAttribute("data-table") === tables[0]);
+    if (title) place.scrollTop += title.getBoundingClientRect().top - place.getBoundingClientRect().top - 8; // scrollIntoView of a text in SVG scrolls the whole page too
+  };
   const take = () => {
-    const text = h("textarea", { rows: 10, spellcheck: false, placeholder: "{\"ModelName\": …, \"DataModel\": [ … ]}" }), said = h("div", { role: "status" });
+    const text = h("textarea", { rows: 10, spellcheck: false, placeholder: "{\"ModelName\": …, \"DataModel\": [ … ]}" }), said = h("div", { role: "status" }), problem = h("p.problem", { role: "alert" });
     /** @type {HTMLInputElement} */
-    const file = h("input", { type: "file", accept: ".json,application/json", onchange: attempt(async () => { text.value = await file.files?.[0]?.text() ?? ""; }) });
-    dialog("Import a model of NoSQL Workbench", [field("File", file), field("Or paste it here", text), said], [["Import", "main", async () => {
-      await importModel(text.value, (line) => said.append(h("p", line)));
-      note("The model is imported");
-      await load();
+    const file = h("input", { type: "file", accept: ".json,application/json", onchange: attempt(async () => { text.value = await file.files?.[0]?.text() ?? ""; problem.textContent = ""; }) });
+    dialog("Import a model of NoSQL Workbench", [field("File", file), field("Or paste it here", text), problem, said], [["Import", "main", async () => {
+      const tables = /** @type {string[]} */ ([]), lines = /** @type {string[]} */ ([]);
+      problem.textContent = "";
+      try {
+        await importModel(text.value, (table, line) => { tables.push(table); lines.push(line); fill(said, lines.map((l) => h("p", l))); });
+      } catch (error) { problem.textContent = messageOf(error); }
+      await showImported(tables, lines);
+      return !problem.textContent;
     }]]);
   };
   const give = async () => download("model.json", "application/json", JSON.stringify(toWorkbench(studies.map(({ table, items }) => ({ table, items: items.slice(0, DATA) }))), null, 2));
@@ -182,8 +167,8 @@ export async function show(main) {
     const made = markdown(studies, patterns);
     dialog("The chart as Markdown", h("pre", { tabIndex: 0 }, made), [["Copy", "", () => { copy(made); return false; }], ["Save the file", "main", () => download("entities.md", "text/markdown", made)]]);
   };
-  main.append(h("div.tools", h("h1", "Model"), state, h("span.push"), h("button", { type: "button", onclick: load }, "Refresh"), h("button", { type: "button", onclick: take }, "Import model"),
-    h("button", { type: "button", onclick: attempt(give) }, "Export model"), h("button", { type: "button", onclick: picture }, "Picture"), h("button.main", { type: "button", onclick: text }, "Markdown")), place);
+  main.append(h("div.tools", h("h1", "Model"), state, h("span.push"), h("button", { type: "button", onclick: () => load() }, "Refresh"), h("button", { type: "button", onclick: take }, "Import model"),
+    h("button", { type: "button", onclick: attempt(give) }, "Export model"), h("button", { type: "button", onclick: picture }, "Picture"), h("button.main", { type: "button", onclick: text }, "Markdown")), result, place);
   await load();
   return undefined;
 }

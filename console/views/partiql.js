@@ -101,6 +101,9 @@ const statementAt = (/** @type {string} */ address) => { try { return decodeURIC
 /** Where to look for what SQL has and DynamoDB's PartiQL has not. @param {string} statement */
 const groups = (statement) => (/\bGROUP\s+BY\b|\bCOUNT\s*\(/i.test(statement) ? "PartiQL for DynamoDB counts and groups nothing: select the items, and the tab Count groups those that were read." : "");
 
+/** Two sentences, whether or not the server's has its full stop. @param {string} message @param {string} hint */
+const withHint = (message, hint) => (hint ? `${message}${/[.!?]$/.test(message) ? "" : "."} ${hint}` : message);
+
 /** @param {HTMLElement} main @param {Parts} parts @returns {Promise<End>} */
 export async function show(main, [given = "", as = ""]) {
   const schema = /** @type {Schema} */ (new Map()), identity = await identityChoice(as, () => keepAddress());
@@ -135,7 +138,7 @@ export async function show(main, [given = "", as = ""]) {
     let reply;
     try {
       reply = await api("ExecuteStatement", { Statement: statement, ReturnConsumedCapacity: "INDEXES", ...(token ? { NextToken: token } : {}) }, { as: identity.key() });
-    } catch (error) { problem.textContent = [messageOf(error), groups(text.value)].filter(Boolean).join(" "); return; }
+    } catch (error) { problem.textContent = withHint(messageOf(error), groups(text.value)); return; }
     if (!token) { items = []; entities = entitiesOf(schemaOf() ?? { TableName: "item", KeySchema: [] }); }
     items.push(...(reply.Items ?? []));
     entities.add(reply.Items ?? []);

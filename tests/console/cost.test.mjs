@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { READ_MILLION, WRITE_MILLION, costADay, costOfCalls, dollars } from "../../console/model/cost.js";
+import { READ_MILLION, WRITE_MILLION, costADay, costOfCalls, dollars, timeSpan } from "../../console/model/cost.js";
 
 test("what a pattern costs, by the prices of the documents", () => {
   const prices = JSON.parse(readFileSync("docs/prices.json", "utf8"));
@@ -14,4 +14,5 @@ test("what a pattern costs, by the prices of the documents", () => {
   assert.equal(costOfCalls(writes, 1e6).toFixed(4), (2 * 0.625).toFixed(4));
   assert.equal(costADay({ calls: 0, read_units: 1, write_units: 0 }, 100), 0);
   assert.deepEqual([0, 0.0012, 5.4, 123456].map(dollars), ["$0.00", "$0.0012", "$5.40", "$123,456"]);
+  assert.deepEqual([0, 12, 60, 588, 11100, 86399, 190800].map(timeSpan), ["0 s", "12 s", "1 min", "9 min 48 s", "3 h 5 min", "23 h 59 min", "2 d 5 h"]);
 });

@@ -76,6 +76,21 @@ test("a name that people gave takes the place of a guess", () => {
   assert.equal(entities.types.get("Hound").source, "renamed");
 });
 
+test("an entity keeps its colour when it is renamed and when others come", () => {
+  const { table, items } = models.find((m) => m.name === "a shop by key prefixes alone"), all = items.map((i) => i.item), old = all.filter((i) => !i.SK.S.startsWith("ADDRESS#")), colours = new Map();
+  const shown = (sample, renamed, kept) => {
+    const entities = new Entities(table, "auto", renamed, kept);
+    entities.learn(sample);
+    entities.add(sample);
+    return new Map([...entities.types.values()].map((t) => [t.name, t.colour]));
+  };
+  const before = shown(old, new Map(), colours), after = shown(all, new Map([["ORDER", "Purchase"]]), colours);
+  assert.deepEqual([...after.keys()].sort(), ["ADDRESS", "CUSTOMER", "ORDER_ITEM", "Purchase"]);
+  assert.deepEqual(["CUSTOMER", "Purchase", "ORDER_ITEM"].map((n) => after.get(n)), ["CUSTOMER", "ORDER", "ORDER_ITEM"].map((n) => before.get(n)));
+  assert.equal(new Set(after.values()).size, 4, "each has its own");
+  assert.equal(shown(all, new Map([["ORDER", "CUSTOMER"]]), colours).get("CUSTOMER"), before.get("CUSTOMER"), "two that are called alike have one");
+});
+
 test("keys as templates", () => {
   for (const [text, is] of [["CUSTOMER#42", "CUSTOMER#<number>"], ["ORDER#2026-01-02#7", "ORDER#<date>#<number>"], ["PROFILE", "PROFILE"], ["USER#ada", "USER#<id>"]]) {
     assert.equal(template(text), is);

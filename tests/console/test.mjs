@@ -210,7 +210,8 @@ const steps = {
     await p.page.keyboard.type("gm");
     await at("#/model");
     await p.shows("Table shop");
-    for (const [words, address] of [["shop gsi1 items", "#/collections/shop/GSI1"], ["query shop", "#/query/shop"], ["tables", "#/tables"]]) {
+    for (const [words, address] of [["shop gsi1 items", "#/collections/shop/GSI1"], ["query shop", "#/query/shop"], ["tables", "#/tables"], ["cost", "#/control/Insight"], ["price", "#/control/Insight"], ["throttled", "#/control/Insight"], ["checkpoint", "#/control/State"], ["snapshot", "#/control/State"],
+      ["expire", "#/live/Time%20to%20live"], ["fault", "#/control/Faults%20and%20limits"], ["forecast", "#/lab/Forecast"], ["race", "#/lab/Races"], ["export", "#/control/Backups,%20exports,%20replicas"], ["import model", "#/model"]]) {
       await p.page.keyboard.down("Control");
       await p.page.keyboard.press("k");
       await p.page.keyboard.up("Control");
@@ -668,6 +669,9 @@ const steps = {
     await p.fill("PartiQL statement", "SELECT * FORM shop");
     await p.click("Run");
     await p.shows("ValidationException");
+    await p.fill("PartiQL statement", "SELECT SK FROM shop GROUP BY SK");
+    await p.click("Run");
+    await p.shows(/GROUP BY\. PartiQL for DynamoDB counts and groups nothing: /);
     await p.page.$eval("textarea", (e) => { e.value = "SELECT * FROM shop."; e.setSelectionRange(19, 19); e.dispatchEvent(new Event("input")); });
     await p.until(() => document.querySelector("[role=option]")?.innerText.includes("GSI1"), "completion of indexes");
   },
@@ -914,7 +918,7 @@ const steps = {
     await api("Scan", { TableName: "shop" });
     await p.click("Refresh");
     await p.quiet();
-    await p.shows("Units by pattern", "Findings", "GetItem", "scan Scan reads the whole table");
+    await p.shows("Units by pattern", "Findings", "GetItem", "scan Scan reads the whole table", /As seen: [\d.]+ of all together, which is [\d,]+ requests in \d/);
     await p.fill("Requests a second", "0");
     await p.until(() => [...document.querySelectorAll("[aria-label='Access patterns and costs'] tbody tr")].every((r) => r.innerText.includes("$0.00")), "nothing asked costs nothing");
     await p.fill("Requests a second", "1000000");
@@ -935,16 +939,29 @@ const steps = {
     await p.page.keyboard.press("Escape");
     await saved();
     const model = await p.page.evaluate(async () => {
-      const m = await import("./views/model.js"), { api, describe } = await import("./core/api.js");
+      const m = await import("./model/workbench.js"), { api, describe } = await import("./core/api.js");
       return m.toWorkbench([{ table: await describe("shop"), items: (await api("Scan", { TableName: "shop" })).Items }]);
     });
     assert.deepEqual(model.DataModel[0].KeyAttributes, { PartitionKey: { AttributeName: "PK", AttributeType: "S" }, SortKey: { AttributeName: "SK", AttributeType: "S" } });
-    model.DataModel[0].TableName = "imported";
     await p.click("Import model");
     await p.fill("Or paste it here", JSON.stringify(model));
     await p.click("Import");
-    await p.shows("Table imported");
+    await p.until(() => document.querySelector("dialog[open] .problem")?.innerText.startsWith("This table exists already: shop. Nothing was imported"), "the error in the dialog");
+    await p.page.keyboard.press("Escape");
+    await saved();
+    const units = { ReadCapacityUnits: 4, WriteCapacityUnits: 3 };
+    Object.assign(model.DataModel[0], { TableName: "imported", BillingMode: "PROVISIONED", ProvisionedCapacitySettings: { ProvisionedThroughput: units, AutoScalingRead: {} } });
+    await p.page.setViewport(USUAL);
+    await p.click("Import model");
+    await p.fill("Or paste it here", JSON.stringify(model));
+    await p.click("Import");
+    await p.shows(`Imported imported: ${model.DataModel[0].TableData.length} items, provisioned, 4 read and 3 write units; the same for GSI1. Left out: auto scaling (the table).`);
+    await saved();
+    await p.until(() => { const { top, bottom } = document.querySelector("[data-table=imported]").getBoundingClientRect(); return top > document.querySelector(".tools").getBoundingClientRect().bottom && bottom < innerHeight && document.querySelector(".bar").getBoundingClientRect().top === 0; }, "the new table in sight");
+    await sound("imported");
+    await p.click("Hide");
     const [made, original] = [(await api("DescribeTable", { TableName: "imported" })).Table, shop];
+    for (const { ProvisionedThroughput: { ReadCapacityUnits, WriteCapacityUnits } } of [made, made.GlobalSecondaryIndexes[0]]) assert.deepEqual({ ReadCapacityUnits, WriteCapacityUnits }, units);
     assert.deepEqual([made.KeySchema, made.GlobalSecondaryIndexes[0].KeySchema, made.ItemCount], [original.KeySchema, original.GlobalSecondaryIndexes[0].KeySchema, model.DataModel[0].TableData.length]);
   },
   /** What the server has seen, a thousand times; then a plan of one's own, in a file. */
