@@ -875,6 +875,7 @@ const steps = {
     await p.click("Roll back");
     await p.click("Roll back now");
     await p.shows("Back at before");
+    await saved();
     assert.equal(await get("GONE", "x"), undefined);
     await p.fill("To accounts", "333333333333");
     await p.click("Clone");
