@@ -58,7 +58,6 @@ void model_minute_begin(struct running *run)
 	}
 }
 
-/* Whether a bucket is as full as it was: nearly empty both times, or a tenth of a second off. */
 bool model_minute_is_level(const struct bucket *bucket, int64_t before)
 {
 	int64_t second = bucket->rate * BUCKET_UNIT, off = llabs(bucket->left - before);

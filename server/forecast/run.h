@@ -1,6 +1,7 @@
 /*
- * run - a plan as a forecast: the figures that its reader gives beside it, the model by some seeds,
- * and the bill of each. For the command and for the endpoint of a running server.
+ * run - makes a forecast of a plan: reads the figures that are given beside it, runs the model with
+ * some seeds, and makes the bill of each run. The command and the endpoint of a running server call
+ * it.
  */
 #ifndef DYNALITH_SERVER_FORECAST_RUN_H
 #define DYNALITH_SERVER_FORECAST_RUN_H

@@ -41,14 +41,22 @@ static struct str seen_index(struct observed *observed, struct str table, struct
 	return i < plan->tables[t].n ? index : STR("");
 }
 
+/* The units that were written to the table and to its indexes. */
+static double all_writes(const struct json *table)
+{
+	double units = json_text_number(table, "write_units");
+
+	for (const struct json *one = first_of_list(table, "indexes"); one; one = json_next(one))
+		units += json_text_number(one, "write_units");
+	return units;
+}
+
 /* Its writes are those of the table and of all indexes, in the table's proportions. */
 static void share_writes(struct observed *observed, const struct json *table,
 			 struct observed_pattern *pattern, double units)
 {
-	double own = json_text_number(table, "write_units"), all = own;
+	double own = json_text_number(table, "write_units"), all = all_writes(table);
 
-	for (const struct json *one = first_of_list(table, "indexes"); one; one = json_next(one))
-		all += json_text_number(one, "write_units");
 	observed_add_units(observed, pattern, STR(""), all > 0 ? units * own / all : units);
 	for (const struct json *one = first_of_list(table, "indexes"); one && all > 0;
 	     one = json_next(one))
@@ -58,7 +66,7 @@ static void share_writes(struct observed *observed, const struct json *table,
 				   units * json_text_number(one, "write_units") / all);
 }
 
-/* The part that one of its tables has in it. */
+/* What a pattern reads or writes of one of its tables: that part of the whole. */
 static void take_side(struct observed *observed, const struct json *root, const struct json *one,
 		      struct str table, bool is_write, double part)
 {
@@ -90,7 +98,8 @@ static void take_side(struct observed *observed, const struct json *root, const 
 		observed_add_units(observed, pattern, pattern->index, units);
 }
 
-/* The next of the tables in "a + b", which is what insight says of a transaction or a batch. */
+/* The next of the tables in "a + b", as insight names those of a transaction or a batch. False:
+ * there is none. */
 static bool next_table(struct str *tables, struct str *table)
 {
 	do
@@ -99,14 +108,11 @@ static bool next_table(struct str *tables, struct str *table)
 	return table->n > 0;
 }
 
-/* What a table and its indexes were written by requests of several tables. */
+/* The units that requests of several tables wrote to this one and its indexes. */
 static double shared_writes(struct observed *observed, const struct json *root, struct str name)
 {
-	const struct json *table = seen_table(observed->arena, root, name);
-	double units = json_text_number(table, "write_units");
+	double units = all_writes(seen_table(observed->arena, root, name));
 
-	for (const struct json *one = first_of_list(table, "indexes"); one; one = json_next(one))
-		units += json_text_number(one, "write_units");
 	for (const struct json *one = first_of_list(root, "patterns"); one; one = json_next(one)) {
 		if (str_eq(json_text_string(observed->arena, one, "table"), name))
 			units -= json_text_number(one, "write_units");
@@ -114,26 +120,38 @@ static double shared_writes(struct observed *observed, const struct json *root, 
 	return units > 0 ? units : 0;
 }
 
-/* Requests of several tables are divided among these: reads alike, writes as such requests wrote
- * these tables in all. */
-static void take_pattern(struct observed *observed, const struct json *root, const struct json *one)
+/* The units of a pattern of several tables are divided among these: reads in equal parts, writes in
+ * proportion to shared_writes(). */
+static void take_shared_pattern(struct observed *observed, const struct json *root,
+				const struct json *one, struct str tables)
 {
-	struct str all = json_text_string(observed->arena, one, "table"), rest, table;
 	double written = 0;
 	size_t n = 0;
+	struct str rest, table;
 
-	if (!str_is_set(all))
-		return;
-	for (rest = all; next_table(&rest, &table); n++)
+	for (rest = tables; next_table(&rest, &table); n++)
 		written += shared_writes(observed, root, table);
-	for (rest = all; next_table(&rest, &table);) {
-		double alike = 1.0 / (double)n;
+	for (rest = tables; next_table(&rest, &table);) {
+		double equal = 1.0 / (double)n;
 
-		take_side(observed, root, one, table, false, alike);
+		take_side(observed, root, one, table, false, equal);
 		take_side(observed, root, one, table, true,
-			  n > 1 && written > 0 ? shared_writes(observed, root, table) / written
-					       : alike);
+			  written > 0 ? shared_writes(observed, root, table) / written : equal);
 	}
+}
+
+static void take_pattern(struct observed *observed, const struct json *root, const struct json *one)
+{
+	struct str tables = json_text_string(observed->arena, one, "table");
+
+	if (!str_is_set(tables))
+		return;
+	if (str_contains(tables, STR("+"))) {
+		take_shared_pattern(observed, root, one, tables);
+		return;
+	}
+	take_side(observed, root, one, tables, false, 1);
+	take_side(observed, root, one, tables, true, 1);
 }
 
 /* The latest time that any pattern names. */
@@ -175,10 +193,8 @@ static void take_partitions(struct observed *observed, const struct json *table,
 	struct observed_part *part =
 		observed_part_for(observed, is_write ? STR("write") : STR("read"),
 				  json_text_string(arena, table, "table"), STR(""));
-	double writes = json_text_number(table, "write_units");
+	double writes = all_writes(table);
 
-	for (const struct json *one = first_of_list(table, "indexes"); one; one = json_next(one))
-		writes += json_text_number(one, "write_units");
 	part->units = is_write ? writes : json_text_number(table, "partition_units") - writes;
 	part->keys = ARENA_ARRAY(arena, struct observed_key, list ? json_count(list) : 0);
 	for (const struct json *one = list ? json_first(list) : NULL; one; one = json_next(one))

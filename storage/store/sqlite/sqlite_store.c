@@ -28,7 +28,8 @@
 	4 /* so many times its usual size the log may have while readers need it; not under a      \
 	     limit */
 
-/* dynalith.wasm has it on: a link of the playground holds the pages, and no deleted item. */
+/* Whether SQLite writes zeros over what is deleted. dynalith.wasm has it ON: the playground's links
+ * are copies of the pages, and must not hold deleted items. */
 #ifndef STORE_ERASES
 #define STORE_ERASES "OFF"
 #endif
