@@ -5,7 +5,7 @@ const DAY = 86400; // seconds
 /** @typedef {{read_units: number, write_units: number, calls: number}} Counted */
 
 /** Dollars. @param {number} reads units @param {number} writes units */
-export const costOf = (reads, writes) => (reads * READ_MILLION + writes * WRITE_MILLION) / 1e6;
+const costOf = (reads, writes) => (reads * READ_MILLION + writes * WRITE_MILLION) / 1e6;
 
 /** What so many calls of a pattern cost, by those that were seen. @param {Counted} pattern @param {number} calls */
 export const costOfCalls = (pattern, calls) => (pattern.calls ? costOf(pattern.read_units, pattern.write_units) * calls / pattern.calls : 0);
@@ -19,10 +19,3 @@ export const costADay = (pattern, rate, all = 0) => costOfCalls(pattern, (all ? 
 
 /** Dollars with as many digits as say something. @param {number} n */
 export const dollars = (n) => `$${n >= 100 ? Math.round(n).toLocaleString("en-US") : n >= 0.01 || n === 0 ? n.toFixed(2) : n.toPrecision(2)}`;
-
-/** "9 min 48 s": the two largest units. @param {number} seconds */
-export function timeSpan(seconds) {
-  const all = Math.round(seconds), parts = /** @type {[number, string][]} */ ([[Math.floor(all / DAY), "d"], [Math.floor(all / 3600) % 24, "h"], [Math.floor(all / 60) % 60, "min"], [all % 60, "s"]]);
-  const first = Math.max(0, parts.findIndex(([n]) => n));
-  return parts.slice(first, first + 2).filter(([n]) => n).map(([n, unit]) => `${n} ${unit}`).join(" ") || "0 s";
-}

@@ -82,15 +82,9 @@ export class Entities {
     if (more.length) type.attributes = [...type.attributes, ...more].sort();
   }
 
-  /** As it was found, and as people call it. @param {Item} item */
-  nameOf(item) {
-    const found = this.model.name(item);
-    return { found, name: this.renamed.get(found.key) ?? found.name };
-  }
-
   /** @param {Item} item @returns {Type} */
   of(item) {
-    const { found, name } = this.nameOf(item);
+    const found = this.model.name(item), name = this.renamed.get(found.key) ?? found.name;
     return entry(this.types, name, () => ({ name, key: found.key, attributes: [], count: 0,
       source: name === found.name ? found.source : "renamed", templates: new Map(),
       colour: `var(--e${this.colour(found.key).toString(16)})` }));
@@ -112,10 +106,5 @@ export class Entities {
     for (let i = 0; i < COLOURS && used.has(n); i++) n = (n + 1) % COLOURS;
     this.colours.set(key, n);
     return n;
-  }
-
-  /** Whether the names come from the shapes of keys alone. */
-  get isGuess() {
-    return [...this.types.values()].some((t) => t.source === "key" || t.source === "table");
   }
 }

@@ -22,5 +22,10 @@ export function faultText(rule) {
   return `${about}: ${does}`;
 }
 
+/** A rule without its figures. @param {Counted} rule @returns {FaultRule} */
+export function bare({ matched, fired, ...rule }) { return rule; }
+
+export const alike = (/** @type {FaultRule} */ a, /** @type {FaultRule} */ b) => JSON.stringify(a) === JSON.stringify(b);
+
 /** Whether it acts no more: its turn is over. @param {Counted} rule */
 export const isSpent = (rule) => [rule.nth, rule.first].some((n) => typeof n === "number" && rule.per !== "key" && rule.matched >= n);

@@ -1,5 +1,7 @@
 // A file of `dynalith races`: an order of requests by which a program fails. Nothing here needs a browser.
 
+import { isMap } from "./types.js";
+
 /** @import { Order, OrderStep } from "../lab.d.ts" */
 
 /** What can be done to a request, by the member that names it. @type {Map<string, string>} */
@@ -7,10 +9,9 @@ const TROUBLES = new Map([["lost", "its answer is lost"], ["throttled", "it is t
   ["kept", "what has expired is still there"]]);
 const STEPS_MAX = 2000; // drawn
 
-const isObject = (/** @type {unknown} */ value) => typeof value === "object" && value !== null && !Array.isArray(value);
 /** A member that is a text, else "". @param {unknown} object @param {string} name */
 function text(object, name) {
-  const value = isObject(object) ? /** @type {Record<string, unknown>} */ (object)[name] : "";
+  const value = isMap(object) ? object[name] : "";
   return typeof value === "string" ? value : "";
 }
 
@@ -25,7 +26,7 @@ function stepOf(request, i, troubles) {
 export function readOrder(file) {
   let root = /** @type {unknown} */ (null);
   try { root = JSON.parse(file); } catch { throw new Error("This is no JSON: open a file that `dynalith races` wrote into races/"); }
-  const list = isObject(root) ? /** @type {{order?: unknown}} */ (root).order : null;
+  const list = isMap(root) ? /** @type {{order?: unknown}} */ (root).order : null;
   if (!Array.isArray(list) || !list.length) throw new Error('This is no order of requests: its "order" is no list. Open a file that `dynalith races` wrote into races/');
   if (list.length > STEPS_MAX) throw new Error(`It has ${list.length} requests, and ${STEPS_MAX} can be drawn`);
   const troubles = /** @type {Map<string, string>} */ (new Map());

@@ -12,7 +12,7 @@ export class Seen {
     this.after = 0; // the time of the latest that was cleared away
   }
 
-  /** Whether the event is new; of one that came before, what it shows of the bodies may be. @param {Shown} event */
+  /** Adds an event; false if it is known. A known one takes over the bodies that it shows now. @param {Shown} event */
   add(event) {
     const before = this.byId.get(event.id);
     if (before) { Object.assign(before, event, { isPast: before.isPast }); return false; }

@@ -108,7 +108,7 @@ export function onOneLine(value) {
 }
 
 /** @param {unknown} value @returns {value is Record<string, unknown>} */
-const isMap = (value) => value !== null && typeof value === "object" && !Array.isArray(value) && !(value instanceof Exact);
+export const isMap = (value) => value !== null && typeof value === "object" && !Array.isArray(value) && !(value instanceof Exact);
 /** Whether a value is a map with this member alone. @template {string} Name @param {unknown} map @param {Name} name @returns {map is Record<Name, unknown>} */
 const only = (map, name) => isMap(map) && Object.keys(map).length === 1 && Object.hasOwn(map, name);
 const looksSpecial = (/** @type {Item} */ map) => ["$set", "$binary", "$map"].some((name) => only(map, name));

@@ -125,8 +125,8 @@ export class Blocks {
     this.starts = [];
   }
 
-  /** Reads the places that were not looked at yet, one after the other, until there are enough. */
-  async readOn(items = 20000) {
+  /** Reads the places that were not looked at yet, one after the other, until there are so many more items. @param {number} items */
+  async readOn(items) {
     const enough = this.loaded + items;
     for (let k = 0; k < this.blocks.length && this.loaded < enough && !this.problem; k++) {
       const block = this.blocks[k];

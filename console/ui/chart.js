@@ -11,8 +11,8 @@ const short = (/** @type {number} */ n) => (n >= 10000 ? n.toLocaleString("en-US
 /** The colour of a series: an entity's, and the last one of six is grey. @param {number} i */
 export const colourOf = (i) => `c${Math.min(i, 5)}`;
 
-/** @param {string} label @param {Series[]} series of as many values each @param {number} hours of a value @param {string} unit @param {number} firstColour */
-export function columns(label, series, hours, unit, firstColour = 0) {
+/** @param {string} label @param {Series[]} series of as many values each @param {number} hours of a value @param {string} unit */
+export function columns(label, series, hours, unit) {
   const n = Math.max(...series.map((s) => s.values.length)), sums = Array.from({ length: n }, (_, i) => series.reduce((sum, s) => sum + (s.values[i] ?? 0), 0));
   const most = Math.max(...sums, 1e-9), at = sums.indexOf(Math.max(...sums)), room = WIDTH - LEFT, step = room / n, perDay = 24 / hours;
   const picture = svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT + BELOW}`, role: "img", class: "plot time", "aria-label": `${label}: most at ${momentOf(at, hours)}, ${short(most)} ${unit}` });
@@ -24,7 +24,7 @@ export function columns(label, series, hours, unit, firstColour = 0) {
     let from = 0;
     series.forEach((s, k) => {
       const to = from + (s.values[i] ?? 0), top = HEIGHT * (1 - to / most), height = HEIGHT * (to - from) / most;
-      if (height > 0) column.append(svg("rect", { class: colourOf(firstColour + k), x: (LEFT + i * step).toFixed(1), y: top.toFixed(1), width: Math.max(0.8, step - (step > 3 ? 1 : 0)).toFixed(1), height: Math.max(0.6, height).toFixed(1) }));
+      if (height > 0) column.append(svg("rect", { class: colourOf(k), x: (LEFT + i * step).toFixed(1), y: top.toFixed(1), width: Math.max(0.8, step - (step > 3 ? 1 : 0)).toFixed(1), height: Math.max(0.6, height).toFixed(1) }));
       from = to;
     });
     picture.append(column);

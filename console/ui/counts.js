@@ -5,15 +5,15 @@ import { NONE, grouped, tally } from "../model/counts.js";
 
 /** @import { Item } from "../types.d.ts" */
 /**
- * @typedef {{keys: string[], items: () => Item[], isAll: () => boolean, entityOf: (item: Item) => string, readOn?: () => Promise<unknown>, open?: (by: string, value: string) => (() => unknown) | undefined}} Source
- * what was read, and whether that is all; readOn reads more of it; open gives what shows the items of a value
+ * @typedef {{keys: string[], items: () => Item[], isAll: () => boolean, entityOf: (item: Item) => string, readOn?: (n: number) => Promise<unknown>, open?: (by: string, value: string) => (() => unknown) | undefined}} Source
+ * items: read so far; isAll: there are no more; readOn reads so many more; open gives a handler that shows the items of a value, if there is one
  */
 
 const SHOWN = 200, LOOKED = 2000, MORE = 20000 /* items of one "Read on" */;
 
-/** Reads page after page, until there are enough. @template T @param {() => number} count @param {() => T | undefined} next @param {(from: T) => Promise<unknown>} read */
-export async function readMore(count, next, read) {
-  const enough = count() + MORE;
+/** Reads page after page, until there are n more. @template T @param {number} n @param {() => number} count @param {() => T | undefined} next @param {(from: T) => Promise<unknown>} read */
+export async function readMore(n, count, next, read) {
+  const enough = count() + n;
   for (let from = next(); from && count() < enough; from = next()) {
     await read(from);
     if (next() === from) return; // it was refused, and the page says why
@@ -34,7 +34,7 @@ export function counts({ keys, items, isAll, entityOf, readOn, open }) {
     const { counted, rows } = grouped(items(), asked, entityOf), all = items().length;
     const of = counted.length === all ? plural(all, "item") : `${plural(counted.length, "item")} of ${number(all)}`;
     return [h("p.quiet", `${plural(rows.length, "value")} in ${of} that the page has read${isAll() ? "" : "; there are more"}${rows.length > SHOWN ? `; the ${SHOWN} most frequent` : ""}. `,
-      !isAll() && readOn && h("button.small", { type: "button", onclick: attempt(async () => { await readOn(); tell(); }) }, "Read on")),
+      !isAll() && readOn && h("button.small", { type: "button", onclick: attempt(async () => { await readOn(MORE); tell(); }) }, "Read on")),
     plainTable(`Items by ${asked.by}`, [[asked.by], ["Items", "number"]], rows.slice(0, SHOWN).map(([value, n]) =>
       [opened(value), number(n)]))];
   }
@@ -46,7 +46,7 @@ export function counts({ keys, items, isAll, entityOf, readOn, open }) {
     const values = () => (asked.where ? tally(items(), asked.where).slice(0, SHOWN).map(([v]) => v) : []);
     const is = select(values(), asked.is, (v) => { asked.is = v; show(); }), value = field("Value", is);
     value.hidden = !asked.where;
-    const where = select([["", "anything"], ...names.map((n) => [n, n])], asked.where, (v) => {
+    const where = select([["", "anything"], ...names], asked.where, (v) => {
       asked.where = v;
       asked.is = values()[0] ?? "";
       fill(is, values().map((o) => h("option", { value: o }, o)));
@@ -57,7 +57,7 @@ export function counts({ keys, items, isAll, entityOf, readOn, open }) {
     const above = h("input", { type: "number", min: "0", value: String(asked.above), oninput: () => { asked.above = Number(above.value); show(); } });
     show();
     fill(place, h("div.fields.counts", field("Count by", select(names, asked.by, (v) => { asked.by = v; show(); })),
-      entities.length > 1 && field("Entity", select([["", "any"], ...entities.map((n) => [n, n])], asked.entity, (v) => { asked.entity = v; show(); })),
+      entities.length > 1 && field("Entity", select([["", "any"], ...entities], asked.entity, (v) => { asked.entity = v; show(); })),
       field("Where", where), value, field("More than", above)), rows);
   }
   tell();

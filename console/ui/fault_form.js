@@ -9,8 +9,8 @@ const ERRORS = ["InternalServerError", "ProvisionedThroughputExceededException",
 /** @param {string[]} tables @param {(rule: FaultRule) => Promise<void>} add */
 export function faultForm(tables, add) {
   const count = h("input", { type: "number", min: "1", value: "1" });
-  const operation = select([["", "any operation"], ...OPERATIONS.map((o) => /** @type {[string, string]} */ ([o, o]))], "PutItem"), error = select(ERRORS, ERRORS[0]);
-  const table = select([["", "any table"], ...tables.map((t) => /** @type {[string, string]} */ ([t, t]))], "");
+  const operation = select([["", "any operation"], ...OPERATIONS], "PutItem"), error = select(ERRORS, ERRORS[0]);
+  const table = select([["", "any table"], ...tables], "");
   return h("form", { onsubmit: (e) => {
     e.preventDefault();
     attempt(() => add({ ...(operation.value ? { operation: operation.value } : {}), ...(table.value ? { table: table.value } : {}), first: Number(count.value), error: error.value }))();

@@ -39,12 +39,12 @@ export function costView({ cost, tables }) {
 
 /** @param {Forecast} f */
 export function wantedView(f) {
-  const parts = busiest(f, CHARTS), all = busiest(f, Infinity).length;
+  const all = busiest(f, Infinity), parts = all.slice(0, CHARTS);
   if (!parts.length) return null;
   return h("section.card", h("h2", "Capacity that clients want"), h("p.quiet", "Units a second, without retries: ", mark(0), " reads, ", mark(1), " writes."), parts.map(({ name, isOnDemand, part }) => columns(
     `${name}, ${isOnDemand ? "on demand" : `provisioned: at the end ${number(part.read.provisioned_at_the_end)} read and ${number(part.write.provisioned_at_the_end)} write units`}`,
     [{ name: "reads", values: part.read.wanted ?? [] }, { name: "writes", values: part.write.wanted ?? [] }], f.over_time.hours_of_step, "units a second")),
-  all > parts.length && h("p.quiet", `And ${number(all - parts.length)} more with less.`));
+  all.length > parts.length && h("p.quiet", `And ${number(all.length - parts.length)} more with less.`));
 }
 
 /** @param {Forecast} f */

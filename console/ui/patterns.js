@@ -1,6 +1,7 @@
 // Access patterns with what they cost: a million calls of each, a day and a month at a rate that is as seen, or asked about.
 import { field, fill, h, number, plainTable, select } from "../core/dom.js";
-import { costADay, costOfCalls, dollars, timeSpan } from "../model/cost.js";
+import { costADay, costOfCalls, dollars } from "../model/cost.js";
+import { timeSpan } from "../model/time.js";
 
 /** @import { Child, Insight, Pattern } from "../types.d.ts" */
 /** @typedef {{rate: string, by: string}} Asked a rate that was typed, or "", and whose it is */

@@ -27,7 +27,7 @@ export function selection(table, changed, mark, all, isPart = false) {
   let last = ""; // the item whose box was used last: with Shift, all between are chosen
   /** @param {Item[]} list @param {boolean} on */
   function chooseUpTo(list, on) {
-    const every = all(), at = every.findIndex((item) => id(item) === last), to = list.map((item) => every.findIndex((other) => id(other) === id(item)));
+    const every = all(), ids = every.map(id), at = ids.indexOf(last), to = list.map((item) => ids.indexOf(id(item)));
     choose(at < 0 || to.includes(-1) ? list : every.slice(Math.min(at, ...to), Math.max(at, ...to) + 1), on);
   }
 
@@ -65,12 +65,13 @@ export function selection(table, changed, mark, all, isPart = false) {
 
   /** A cell with a box for an item, or for all of a group. @param {Item[]} list @param {string} label */
   function box(list, label) {
+    const n = chosen.size ? list.filter((item) => chosen.has(id(item))).length : 0;
     /** @type {HTMLInputElement} */
-    const input = h("input", { type: "checkbox", tabIndex: -1, checked: list.length > 0 && list.every((item) => chosen.has(id(item))), "aria-label": label, onclick: (e) => {
+    const input = h("input", { type: "checkbox", tabIndex: -1, checked: n > 0 && n === list.length, "aria-label": label, onclick: (e) => {
       if (e.shiftKey) chooseUpTo(list, input.checked); else choose(list, input.checked);
       last = list.length ? id(list[list.length - 1]) : "";
     } });
-    input.indeterminate = !input.checked && list.some((item) => chosen.has(id(item)));
+    input.indeterminate = n > 0 && n < list.length;
     return h("div.cell.box.stick", { role: "gridcell", onclick: (e) => e.stopPropagation() }, input);
   }
   const toggle = (/** @type {Item[]} */ list) => choose(list, !list.every((item) => chosen.has(id(item))));

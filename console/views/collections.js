@@ -110,7 +110,7 @@ export async function show(main, [name, index = "", value = ""]) {
   /** Groups of what was read: which customers have more than three open orders? */
   const count = () => {
     const { element } = counts({ keys: [...keys, ...table.KeySchema.map((k) => k.AttributeName).filter((n) => !keys.includes(n))], items: () => blocks.items(), isAll: () => blocks.isWhole(),
-      entityOf: (item) => entities.of(item).name, readOn: () => blocks.readOn(), open: (of, v) => (of === keys[0] ? () => { close(); go("collections", name, pivot.name, v); } : undefined) });
+      entityOf: (item) => entities.of(item).name, readOn: (n) => blocks.readOn(n), open: (of, v) => (of === keys[0] ? () => { close(); go("collections", name, pivot.name, v); } : undefined) });
     const { close } = dialog(`Count items of ${name}`, [h("p.quiet", "DynamoDB counts and groups nothing itself: this page does, of the items that it has read."), element]);
   };
   const kinds = [["auto", "What the items say"], ["key", "Keys alone"]];

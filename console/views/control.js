@@ -4,24 +4,19 @@ import { ACCOUNT, all, allTables, api, control, listTables, session, tellChanges
 import { addressIn } from "../core/address.js";
 import { faultForm } from "../ui/fault_form.js";
 import { faultRules } from "../ui/fault_rules.js";
+import { alike, bare } from "../model/faults.js";
+import { timeSpan } from "../model/time.js";
 import { forgetDeleted } from "../ui/selection.js";
 import { throughputView } from "../ui/throughput.js";
 import { insight } from "./insight.js";
 import { stay, tellClock } from "../main.js";
 
-/** @import { Backup, Child, Counted, End, FaultRule, Named, Parts, Props } from "../types.d.ts" */
+/** @import { Backup, Child, End, FaultRule, Named, Parts, Props } from "../types.d.ts" */
 
 /** @param {Props<HTMLInputElement>} [props] */
 const input = (props = {}) => h("input", { type: "text", spellcheck: false, autocomplete: "off", ...props });
 /** @param {string} label @param {() => unknown} action */
 const button = (label, action, kind = "") => h("button", { type: "button", className: kind, onclick: attempt(action) }, label);
-
-/** Seconds as a person says them. @param {number} seconds */
-function span(seconds) {
-  const n = Math.round(Math.abs(seconds)), parts = /** @type {[number, string][]} */ ([[Math.floor(n / 86400), "d"], [Math.floor(n / 3600) % 24, "h"], [Math.floor(n / 60) % 60, "min"], [n % 60, "s"]]);
-  const first = parts.findIndex(([v]) => v > 0);
-  return parts.slice(first, first + 2).filter(([v]) => v > 0).map(([v, unit]) => `${v} ${unit}`).join(" ");
-}
 
 /** A card that loads itself: `body(reload)` gives its content. @param {string} title @param {(reload: () => Promise<void>) => Promise<Child>} body */
 function card(title, body, isWide = false) {
@@ -43,7 +38,7 @@ const clock = () => card("Clock", async (reload) => {
     if (!now.frozen) setTimeout(() => shown.isConnected && tick(), 1000);
   };
   tick();
-  return [h("p", shown, " ", now.frozen ? h("span.badge.warn", "frozen") : h("span.badge", "running"), Math.abs(now.offset) >= 1 ? h("span.quiet", ` ${span(now.offset)} ${now.offset > 0 ? "ahead of" : "behind"} the machine's clock`) : null),
+  return [h("p", shown, " ", now.frozen ? h("span.badge.warn", "frozen") : h("span.badge", "running"), Math.abs(now.offset) >= 1 ? h("span.quiet", ` ${timeSpan(Math.abs(now.offset))} ${now.offset > 0 ? "ahead of" : "behind"} the machine's clock`) : null),
     h("div.row", button(now.frozen ? "Let it run" : "Freeze", () => turn({ freeze: !now.frozen })), button("+1 h", () => turn({ advance: "1h" })), button("+1 d", () => turn({ advance: "1d" })),
       button("Now", () => turn({ release: true }, "The clock shows the machine's time again"))),
     h("div.row", at, button("Set", () => turn({ set: /^\d+$/.test(at.value) ? Number(at.value) : at.value }))),
@@ -61,12 +56,12 @@ const named = (title, what, about, list, make, actions) => card(title, async (re
     h("div.row", name, button(`Make a ${what}`, async () => { await make(name.value.trim()); note(`Made ${name.value.trim()}`); await reload(); }))];
 });
 
-const checkpoints = () => named("Checkpoints", "checkpoint", "Marks this moment, however much data there is. Rolling back undoes all changes since, as often as you like: right between tests.", async () => (await control("GET", "checkpoints")).checkpoints, (name) => control("POST", "checkpoints", { name }), ({ name, created }, reload) => [
+const checkpoints = () => named("Checkpoints", "checkpoint", "Marks this moment, however much data there is. Roll back as often as you like, for example between tests: all changes since are undone.", async () => (await control("GET", "checkpoints")).checkpoints, (name) => control("POST", "checkpoints", { name }), ({ name, created }, reload) => [
   button("Roll back", () => { dialog(`Roll back to ${name}`, h("p", `All changes since ${moment(created)} are undone, in all tables of the namespace, whoever made them.`),
     [["Keep what there is", ""], ["Roll back now", "danger", async () => { await control("POST", `checkpoints/${name}/rollback`); forgetDeleted(); note(`Back at ${name}`); await reload(); }]]); }, "small"),
   button("Forget", async () => { await control("DELETE", `checkpoints/${name}`); await reload(); }, "small")]);
 
-const snapshots = () => named("Snapshots", "snapshot", "Copies all tables aside. The copy outlives a reset, a rollback and all checkpoints, and dynalith dump makes it a file: right for seed data.", async () => (await control("GET", "snapshots")).snapshots, (name) => control("PUT", `snapshots/${name}`), ({ name }, reload) => [
+const snapshots = () => named("Snapshots", "snapshot", "Copies all tables aside. The copy outlives a reset, a rollback and all checkpoints, and dynalith dump makes it a file: for seed data, say.", async () => (await control("GET", "snapshots")).snapshots, (name) => control("PUT", `snapshots/${name}`), ({ name }, reload) => [
   button("Restore", () => confirmByName(`Restore ${name}`, name, "The copy takes the place of all that the namespace has.", async () => { await control("POST", `snapshots/${name}/restore`); forgetDeleted(); note(`Restored ${name}`); }, "Restore"), "small"),
   button("Delete", async () => { await control("DELETE", `snapshots/${name}`); await reload(); }, "small")]);
 
@@ -83,8 +78,6 @@ const FAULTS = [["Throttle every third write", { operation: ["PutItem", "UpdateI
   ["Fail one request in ten", { probability: 0.1, seed: 1, error: "InternalServerError" }], ["Answer 250 ms late", { latency: 250 }], ["Leave one of each batch undone", { operation: ["BatchWriteItem", "BatchGetItem"], unprocessed: 1 }],
   ["Pages of two rows", { operation: ["Query", "Scan"], page: 2 }], ["Conflicting transactions", { operation: "TransactWriteItems", first: 1, cancel: "TransactionConflict" }],
   ["Close the connection after the work", { operation: "PutItem", first: 1, close: "after" }], ["Wrong checksum", { first: 1, crc: "wrong" }]];
-const bare = (/** @type {Counted} */ { matched, fired, ...rule }) => /** @type {FaultRule} */ (rule);
-const alike = (/** @type {FaultRule} */ a, /** @type {FaultRule} */ b) => JSON.stringify(a) === JSON.stringify(b);
 
 let faultsTurn = Promise.resolve(); // one change after the other, each of the rules as the server has them then
 

@@ -3,6 +3,8 @@ import { attempt, check, download, field, fill, h, messageOf, number, select } f
 import { control, session } from "../core/api.js";
 import { costView, money, patternsView, throttlesView, wantedView } from "../ui/forecast.js";
 import { askedOf, readForm, writeForm } from "../model/forecast.js";
+import { timeSpan } from "../model/time.js";
+import { isMap } from "../model/types.js";
 import { opener } from "../ui/opener.js";
 import { stay } from "../main.js";
 
@@ -14,9 +16,6 @@ import { stay } from "../main.js";
 let opened = null;
 
 const input = (/** @type {string} */ value, /** @type {Props<HTMLInputElement>} */ props = {}) => h("input", { type: "number", step: "any", value, ...props });
-
-/** @param {number} seconds */
-const lasted = (seconds) => (seconds < 120 ? `${Math.round(seconds)} s` : seconds < 7200 ? `${Math.round(seconds / 60)} min` : `${Math.round(seconds / 3600)} h`);
 
 /** @param {Forecast} f */
 function report(f) {
@@ -45,7 +44,7 @@ export function forecast(text) {
     fill(hint, !opened && seen?.requests ? `That is ${number(Math.round(rate * 100) / 100)} requests a second in all.` : "");
     fill(from, opened ? [`By the plan ${opened.name}. `, h("button.small", { type: "button", onclick: () => { opened = null; told(); } }, "Take what the server has seen")]
       : !session.facts.insight ? ["This server counts no access patterns: start it with ", h("code", "--insight on"), ", or open a plan."]
-      : seen?.requests ? [`The server has seen ${number(seen.requests)} requests in ${lasted(seen.seconds)}. Tables have their settings as they are.`] : "The server has seen no requests yet: run an application or its tests against it, or open a plan.");
+      : seen?.requests ? [`The server has seen ${number(seen.requests)} requests in ${timeSpan(seen.seconds)}. Tables have their settings as they are.`] : "The server has seen no requests yet: run an application or its tests against it, or open a plan.");
     run.disabled = !opened && !seen?.requests;
   }
 
@@ -57,7 +56,7 @@ export function forecast(text) {
     const own = writeForm(now());
     stay("lab", "Forecast", ...(own ? [own] : []));
     run.disabled = true;
-    fill(place, h("p.quiet", { role: "status" }, "The server is at it …"));
+    fill(place, h("p.quiet", { role: "status" }, "The forecast is being made …"));
     try {
       const made = await control("POST", "forecast", askedOf(now(), opened?.plan ?? null)), { plan } = made;
       fill(place, report(made));
@@ -76,12 +75,12 @@ export function forecast(text) {
   told();
   look();
   return h("div.stack", h("section.card", h("h2", "What if"), from, h("form", { onsubmit: (e) => { e.preventDefault(); make(); } },
-    h("div.fields", field("Times as many requests", scale), field("Days", days), field("Growth a day, %", growth), field("Partition keys", keys), countField), hint,
+    h("div.fields", field("Multiply requests by", scale), field("Days", days), field("Growth a day, %", growth), field("Partition keys", keys), countField), hint,
     h("div.row", run, free, save)), h("details", { open: Boolean(opened) }, h("summary", "A plan of your own"), h("p.quiet", "Tables, patterns of requests and their rates in a file: docs/forecast.md. \"Save the plan\" writes the one that a forecast was made of; change its billing or rates, and open it."),
     opener("Open a plan, or drop it here", ".json,application/json", (file, name) => {
       let plan = /** @type {unknown} */ (null);
       try { plan = JSON.parse(file); } catch { throw new Error(`${name} is no JSON`); }
-      if (typeof plan !== "object" || plan === null || Array.isArray(plan)) throw new Error(`${name} is no plan: a JSON object was expected`);
+      if (!isMap(plan)) throw new Error(`${name} is no plan: a JSON object was expected`);
       opened = { name, plan };
       told();
     }))), place);

@@ -30,7 +30,7 @@ function orderView(name, order) {
     h("p.quiet", `${number(order.steps.length)} requests of ${order.clients.length} clients, with ${switches} ${switches === 1 ? "switch" : "switches"} between them.`),
     h("div.row.call", h("code", { tabIndex: 0, "aria-label": "The command that replays it" }, command), h("button.small", { type: "button", onclick: () => copy(command) }, "Copy the command")),
     h("p.quiet", "In place of ", h("code", "npm test"), " stands the command that was raced. ", h("code", "dynalith races --all races"), " replays every order of the folder, as in CI.")),
-  h("section.card", h("h2", "What happens"), h("p.legend", h("span.step", "reads"), h("span.step.write", "writes"), order.steps.some((s) => s.trouble) && h("span.step.trouble", "something was done to it")),
+  h("section.card", h("h2", "What happens"), h("p.row", h("span.step", "reads"), h("span.step.write", "writes"), order.steps.some((s) => s.trouble) && h("span.step.trouble", "something was done to it")),
     order.first > 0 && h("p.quiet", `${order.first === 1 ? "1 request comes" : `${number(order.first)} requests come`} before, as in the usual run.`), picture(order), more > 0 && h("p.quiet", `${number(more)} more follow.`))];
 }
 

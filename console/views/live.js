@@ -36,11 +36,12 @@ function reasons(e) {
   return [...(message ? [["Message", message]] : []), ...(why.length ? [["Why", why]] : [])];
 }
 
-const seenIn = /** @type {Map<string, Seen>} */ (new Map()); // what was seen is there again when the view is; of the namespace that is shown
+let latest = { place: "", seen: new Seen(KEPT) };
+/** What was seen of the namespace that is shown: it is there again when the view is. */
 function seenHere() {
-  const place = `${session.key} ${session.region}`, seen = seenIn.get(place) ?? new Seen(KEPT);
-  seenIn.clear();
-  return seenIn.set(place, seen).get(place) ?? seen;
+  const place = `${session.key} ${session.region}`;
+  if (latest.place !== place) latest = { place, seen: new Seen(KEPT) };
+  return latest.seen;
 }
 
 /** What can be done with a request whose values are shown. @param {Shown} e */
@@ -49,7 +50,7 @@ function actions(e) {
   if (typeof e.request !== "string") return h("p.quiet.gap", "With bodies as they are, a request can be explained and sent again.");
   const body = /** @type {Input} */ (readJson(e.request)), operation = e.operation;
   const again = attempt(async () => {
-    fill(place, h("p.quiet", "Sent by this page: no fault, no limit of throughput and no report meets it."));
+    fill(place, h("p.quiet", "This page sent it: fault rules and limits of throughput do not act on it, and no report counts it."));
     try { place.append(h("pre", JSON.stringify(await api(operation, body), null, 2))); } catch (error) { place.append(h("p.problem", messageOf(error))); }
   });
   return h("div.gap", h("div.row", h("button.small", { type: "button", onclick: attempt(() => explainInto(place, operation, body)) }, "Explain"), h("button.small", { type: "button", onclick: again }, "Send again")), place);
@@ -59,14 +60,15 @@ function actions(e) {
 function requests(stop, kept, only) {
   const sampler = new Sampler(QUOTA), seen = seenHere();
   let shown = /** @type {Shown[]} */ ([]), isPaused = false, bodies = "masked", abort = new AbortController(), pending = 0, said = "Connecting …";
-  const search = h("input", { type: "search", placeholder: "operation, table …", value: kept, oninput: () => { keep(); } });
+  const search = h("input", { type: "search", placeholder: "operation, table …", value: kept, oninput: () => keep() });
   const state = h("span.quiet.middle", { role: "status" }), detail = h("aside.side.query", { tabIndex: 0, "aria-label": "One request" }, h("p.quiet", "Choose a request to see it."));
   const own = h("input", { type: "checkbox", onchange: () => sift() }), errors = h("input", { type: "checkbox", checked: only === "errors", onchange: () => keep() });
   const keep = () => { stay("live", "Requests", ...(errors.checked ? [search.value, "errors"] : search.value ? [search.value] : [])); sift(); };
-  const passes = (/** @type {Shown} */ e) => (own.checked || e.caller !== "console") && (!errors.checked || e.status >= 400 || e.fault) &&
+  const isWanted = (/** @type {Shown} */ e) => own.checked || e.caller !== "console";
+  const passes = (/** @type {Shown} */ e) => isWanted(e) && (!errors.checked || e.status >= 400 || e.fault) &&
     (!search.value || `${e.operation} ${e.pattern.table} ${e.pattern.text} ${e.caller} ${e.error} ${e.id}`.toLowerCase().includes(search.value.toLowerCase()));
   const tell = () => {
-    const here = own.checked ? seen.events : seen.events.filter((e) => e.caller !== "console"), all = here.length, past = here.filter((e) => e.isPast).length;
+    const here = seen.events.filter(isWanted), all = here.length, past = here.filter((e) => e.isPast).length;
     const parts = [`${number(shown.length)} of ${number(all)} requests`, past && `${number(past)} came before this page watched`,
       seen.skipped && `too many to show all: ${number(seen.skipped)} more were counted only`, seen.lost && `${number(seen.lost)} lost`, isPaused && "paused", said];
     state.textContent = all || seen.skipped || seen.lost || isPaused ? parts.filter(Boolean).join("; ") : said || "Waiting for requests";
@@ -80,8 +82,8 @@ function requests(stop, kept, only) {
     ...reasons(e)]), e.operation && actions(e), body("Request", e.request, e.requestBytes), body("Answer", e.response, e.responseBytes));
     detail.scrollTop = 0;
   };
-  const nothing = session.facts.insight ? "" : " Those that are refused are kept for you while you are elsewhere; with --insight on, all of the latest are.";
-  const view = grid("Requests", { count: () => shown.length, empty: () => (seen.events.some((e) => own.checked || e.caller !== "console") ? "No request passes the filter." : `Requests show here as they come.${nothing}`), row: (i) => {
+  const nothing = session.facts.insight ? "" : " While no page watches, the server keeps the latest that were refused; with --insight on, all of the latest.";
+  const view = grid("Requests", { count: () => shown.length, empty: () => (seen.events.some(isWanted) ? "No request passes the filter." : `Requests show here as they come.${nothing}`), row: (i) => {
     const e = shown[shown.length - 1 - i];
     return { kind: e.status >= 400 ? "wrong" : "", open: () => open(e), cells: [cell("", new Date(e.time * 1000).toISOString().slice(11, 23), "narrow"), cell("", e.error || String(e.status), "narrow"), cell("", e.operation), cell("", e.pattern.table, "narrow"),
       cell("", `${e.readUnits} / ${e.writeUnits}`, "narrow"), cell("", `${e.ms.toFixed(2)} ms`, "narrow"), cell("", e.pattern.text, "huge")] };

@@ -151,7 +151,7 @@ export async function show(main, [given = "", as = ""]) {
     past.add(said, identity.key());
     view.toTop();
   };
-  const counted = counts({ keys: [], items: () => items, isAll: () => !next, entityOf: (item) => entities.of(item).name, readOn: () => readMore(() => items.length, () => next, run) });
+  const counted = counts({ keys: [], items: () => items, isAll: () => !next, entityOf: (item) => entities.of(item).name, readOn: (n) => readMore(n, () => items.length, () => next, run) });
   const more = h("button", { type: "button", disabled: true, onclick: attempt(() => run(next)) }, "Next page");
   text.addEventListener("keydown", (e) => { if (e.key === "Enter" && (e.ctrlKey || e.metaKey)) { e.preventDefault(); attempt(() => run())(); } });
   text.addEventListener("change", keepAddress);

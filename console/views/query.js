@@ -162,7 +162,7 @@ export async function show(main, [name, index = "", kept = ""]) {
   } });
   const chosen = selection(table, attempt(() => run()), () => { view.refresh(); view.element.focus({ preventScroll: true }); }, () => items, true);
   const counted = counts({ keys: [...new Set([...keys.filter((n) => !hash.includes(n)), ...range, ...hash])], items: () => items, isAll: () => !next, entityOf: (item) => entities.of(item).name,
-    readOn: () => readMore(() => items.length, () => next, run), open: (by, value) => (by === keys[0] ? () => go("collections", name, "", value) : by === hash[0] ? () => go("collections", name, pivot.name, value) : undefined) });
+    readOn: (n) => readMore(n, () => items.length, () => next, run), open: (by, value) => (by === keys[0] ? () => go("collections", name, "", value) : by === hash[0] ? () => go("collections", name, pivot.name, value) : undefined) });
   const out = h("button", { type: "button", disabled: true, onclick: () => exportItems(name, items, !next) }, "Export");
   const more = h("button", { type: "button", disabled: true, onclick: attempt(() => run(next)) }, "Next page");
   const add = (/** @type {object | undefined} */ filter = undefined) => {

@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { READ_MILLION, WRITE_MILLION, costADay, costOfCalls, dollars, timeSpan } from "../../console/model/cost.js";
+import { READ_MILLION, WRITE_MILLION, costADay, costOfCalls, dollars } from "../../console/model/cost.js";
+import { timeSpan } from "../../console/model/time.js";
 
 test("what a pattern costs, by the prices of the documents", () => {
   const prices = JSON.parse(readFileSync("docs/prices.json", "utf8"));

@@ -976,7 +976,7 @@ const steps = {
       for (const Item of items()) await ask("PutItem", { TableName: "orders", Item });
       await q.page.reload();
       await q.shows(/The server has seen \d+ requests/, "requests a second in all");
-      await q.fill("Times as many requests", "100000");
+      await q.fill("Multiply requests by", "100000");
       await q.fill("Days", "2");
       await q.click("Forecast", "button[@type='submit']");
       await q.shows("attempts throttled", "First on day 1, 00:00", "provisioned write units a second are used up", "What would save most", "orders/index/GSI1", "With 3 seeds");
@@ -991,7 +991,7 @@ const steps = {
       const [chooser] = await Promise.all([q.page.waitForFileChooser(), (await q.control("Open a plan, or drop it here")).click()]);
       await chooser.accept(["build/console/plan.json"]);
       await q.shows("By the plan plan.json");
-      await q.fill("Times as many requests", "2");
+      await q.fill("Multiply requests by", "2");
       await q.click("Forecast", "button[@type='submit']");
       await q.shows("<img src=x onerror=alert(1)>", "a range of partition keys takes 1,000 write units a second");
       await q.fill("Days", "9999");
