@@ -167,6 +167,17 @@ export function download(name, type, text) {
   setTimeout(() => URL.revokeObjectURL(url), 1000);
 }
 
+/** Calls `work` when the element is shown, and again each `ms` while it is, also when it was away. @param {Element} element @param {number} ms @param {() => unknown} work */
+export function whileShown(element, ms, work) {
+  let round = 0;
+  const turn = async (/** @type {number} */ mine) => {
+    if (mine !== round) return;
+    await work();
+    setTimeout(turn, ms, mine);
+  };
+  new IntersectionObserver((entries) => { round++; if (entries[entries.length - 1].isIntersecting) turn(round); }).observe(element);
+}
+
 /**
  * Tabs over panels that are made when they are shown first: [[name, make], ...]; `choose(name)` shows one. `onshow` gets the name of each that is shown later.
  * @param {string} label @param {[string, () => Child][]} panels @param {string} [chosen] by its name; another one is the first

@@ -7,7 +7,7 @@ import { brief, own } from "./types.js";
 export const NONE = "(none)"; // of items that lack the attribute
 
 /** @param {Item} item @param {string} name */
-const valueOf = (item, name) => (Object.hasOwn(item, name) ? brief(own(item, name)) : NONE);
+const valueOf = (item, name) => (Object.hasOwn(item, name) ? brief(own(item, name), 2048) : NONE); // as long as a key may be
 
 /** Values with how many items have each, the most frequent first. @param {readonly Item[]} items @param {string} by @returns {[string, number][]} */
 export function tally(items, by) {

@@ -44,12 +44,17 @@ export function counts({ keys, items, isAll, entityOf, readOn, open }) {
     if (!names.includes(asked.by)) asked.by = names[0] ?? "";
     const rows = h("div.gap"), show = () => fill(rows, table());
     const values = () => (asked.where ? tally(items(), asked.where).slice(0, SHOWN).map(([v]) => v) : []);
-    const is = select(values(), asked.is, (v) => { asked.is = v; show(); }), value = field("Value", is);
+    if (!names.includes(asked.where)) asked.where = "";
+    if (!entities.includes(asked.entity)) asked.entity = "";
+    let found = values();
+    if (!found.includes(asked.is)) asked.is = found[0] ?? "";
+    const is = select(found, asked.is, (v) => { asked.is = v; show(); }), value = field("Value", is);
     value.hidden = !asked.where;
     const where = select([["", "anything"], ...names], asked.where, (v) => {
       asked.where = v;
-      asked.is = values()[0] ?? "";
-      fill(is, values().map((o) => h("option", { value: o }, o)));
+      found = values();
+      asked.is = found[0] ?? "";
+      fill(is, found.map((o) => h("option", { value: o }, o)));
       value.hidden = !v;
       show();
     });

@@ -1,5 +1,5 @@
 // The rules of the faults as sentences, with how often each acted; the figures follow the server.
-import { attempt, fill, h, number, plainTable } from "../core/dom.js";
+import { attempt, fill, h, number, plainTable, whileShown } from "../core/dom.js";
 import { control } from "../core/api.js";
 import { bare, faultText, isSpent } from "../model/faults.js";
 
@@ -15,17 +15,14 @@ export function faultRules(rules, remove) {
       h("button.small", { type: "button", "aria-label": `Remove rule ${i + 1}`, onclick: attempt(() => remove(i)) }, "Remove")])) : h("p.quiet", "There is no rule."));
   const text = JSON.stringify(rules.map(bare));
   let shown = JSON.stringify(rules);
-  const turn = async () => {
-    if (!place.isConnected) return;
+  tell(rules);
+  whileShown(place, TURN, async () => {
     try {
       const now = (await control("GET", "faults")).rules;
       if (JSON.stringify(now.map(bare)) !== text) return; // others changed them: Refresh shows these
       if (shown !== JSON.stringify(now)) tell(now);
       shown = JSON.stringify(now);
     } catch { /* the next turn */ }
-    setTimeout(turn, TURN);
-  };
-  tell(rules);
-  setTimeout(turn, TURN);
+  });
   return place;
 }

@@ -1,5 +1,5 @@
 // What tests control: clock, checkpoints, snapshots, clones, faults, throughput, lag, conflicts, namespaces; backups, exports, replicas; insight.
-import { attempt, check, confirmByName, copy, dialog, field, fill, h, messageOf, moment, note, number, plainTable, select, tabs } from "../core/dom.js";
+import { attempt, check, confirmByName, copy, dialog, field, fill, h, messageOf, moment, note, number, plainTable, select, tabs, whileShown } from "../core/dom.js";
 import { ACCOUNT, all, allTables, api, control, listTables, session, tellChanges } from "../core/api.js";
 import { addressIn } from "../core/address.js";
 import { faultForm } from "../ui/fault_form.js";
@@ -35,9 +35,9 @@ const clock = () => card("Clock", async (reload) => {
   };
   const tick = () => {
     shown.textContent = `${moment(Math.floor(now.now + (now.frozen ? 0 : (performance.now() - read) / 1000)))} UTC`;
-    if (!now.frozen) setTimeout(() => shown.isConnected && tick(), 1000);
   };
   tick();
+  if (!now.frozen) whileShown(shown, 1000, tick);
   return [h("p", shown, " ", now.frozen ? h("span.badge.warn", "frozen") : h("span.badge", "running"), Math.abs(now.offset) >= 1 ? h("span.quiet", ` ${timeSpan(Math.abs(now.offset))} ${now.offset > 0 ? "ahead of" : "behind"} the machine's clock`) : null),
     h("div.row", button(now.frozen ? "Let it run" : "Freeze", () => turn({ freeze: !now.frozen })), button("+1 h", () => turn({ advance: "1h" })), button("+1 d", () => turn({ advance: "1d" })),
       button("Now", () => turn({ release: true }, "The clock shows the machine's time again"))),
@@ -69,8 +69,8 @@ const clones = () => card("Clone and reset", async () => {
   const from = input({ value: /^\d{12}$/.test(session.key) ? session.key : ACCOUNT }), to = input({ placeholder: "000000000001, 000000000002" }), replace = check("Replace what they have", false);
   return [h("div.fields", field("From account", from), field("To accounts", to)), replace, h("div.row",
     button("Clone", async () => { await control("POST", "clone", { from: from.value, to: to.value.split(/[\s,]+/).filter(Boolean), ...(replace.input.checked ? { replace: true } : {}) }); note("Cloned"); }),
-    button("Empty all tables", () => confirmByName("Empty all tables", "empty", "All items of the namespace are deleted; its tables stay.", () => control("POST", "reset", { keep: "tables" }), "Empty"), "danger"),
-    button("Reset", () => confirmByName("Reset the namespace", "reset", "All its tables, checkpoints, faults and settings are deleted.", () => control("POST", "reset"), "Reset"), "danger"))];
+    button("Empty all tables", () => confirmByName("Empty all tables", "empty", "All items of the namespace are deleted; its tables stay.", async () => { await control("POST", "reset", { keep: "tables" }); forgetDeleted(); }, "Empty"), "danger"),
+    button("Reset", () => confirmByName("Reset the namespace", "reset", "All its tables, checkpoints, faults and settings are deleted.", async () => { await control("POST", "reset"); forgetDeleted(); }, "Reset"), "danger"))];
 });
 
 /** @type {[string, FaultRule][]} */

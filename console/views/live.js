@@ -97,8 +97,9 @@ function requests(stop, kept, only) {
     if (!pending) pending = Number(setTimeout(draw, DRAWN));
     if (!isPast && !sampler.take(isError)) { seen.skipped++; return; }
     const event = /** @type {Answered} */ (JSON.parse(text)), e = { ...event, pattern: pattern(event.request) };
-    if (isPast) isMixed = true;
-    if (!seen.add(e) || isPast || !passes(e)) return;
+    if (!seen.add(e)) return; // it is there, perhaps with other bodies now
+    if (isPast) { isMixed = true; return; }
+    if (!passes(e)) return;
     shown.push(e);
     view.push(1);
     if (shown.length > KEPT) shown = shown.slice(-KEPT / 2);
@@ -113,7 +114,7 @@ function requests(stop, kept, only) {
   sift();
   listen();
   stop.push(() => { abort.abort(); clearTimeout(pending); view.end(); });
-  return h("div.pane", h("div.tools", field("Filter", search), field("Bodies", select([["masked", "values masked"], ["open", "as they are"], ["none", "none"]], bodies, (v) => { bodies = v; listen(); })),
+  return h("div.pane", h("div.tools", field("Filter", search), field("Bodies", select([["masked", "values masked"], ["open", "as they are"], ["none", "none"]], bodies, (v) => { bodies = v; isMixed = true; listen(); })),
     h("label.check.middle", errors, h("span", "Errors only")), h("label.check.middle", own, h("span", "This page's own")), h("span.push"), state, pause,
     h("button", { type: "button", onclick: () => { seen.clear(); sift(); } }, "Clear")), h("div.split", view.element, detail));
 }
@@ -218,7 +219,7 @@ function expiring(stop) {
     state.textContent = `The next ${number(found.length)} to expire, of ${number(read)} items read${page.LastEvaluatedKey ? " and more" : ""}`;
     const left = (/** @type {number} */ s) => { const d = s - now; return d <= 0 ? "due" : d < 120 ? `${Math.round(d)} s` : d < 7200 ? `${Math.round(d / 60)} min` : d < 172800 ? `${Math.round(d / 3600)} h` : `${Math.round(d / 86400)} d`; };
     fill(place, found.length ? plainTable("Items by expiry", [["Expires, UTC", "tight"], ["In", "tight"], ["Key"], ["", "tight"]], found.map((i) => [moment(Math.max(0, due(i))),
-      left(due(i)), h("a.mono", { href: addressOf("collections", name, "", brief(i[table.KeySchema[0].AttributeName])) }, Object.values(keyOf(i, table)).map((v) => brief(v)).join(" · ")),
+      left(due(i)), h("a.mono", { href: addressOf("collections", name, "", brief(i[table.KeySchema[0].AttributeName], 2048)) }, Object.values(keyOf(i, table)).map((v) => brief(v)).join(" · ")),
       h("div.row", h("button.small", { type: "button", onclick: () => turn(due(i) - 1) }, "Stop 1 s before"), h("button.small", { type: "button", onclick: () => turn(due(i) + 1) }, "Let it expire"))])) : h("div.empty", "No item of the table will expire."));
   });
   /** The clock stands from then on, until Control lets it run. */

@@ -23,7 +23,7 @@ struct crew_job {
 	struct crew_job *next;
 	uint64_t due_ns; /* its place among those that wait */
 	bool is_long;
-	/* `is_late`: the server ends, and there is no time for it. */
+	/* `is_late`: the server ends, and there is no time for long work. */
 	void (*run)(struct crew_job *job, bool is_late);
 };
 

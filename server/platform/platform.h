@@ -80,7 +80,8 @@ struct platform_figures {
 void platform_measure(struct platform_figures *figures);
 
 /* Whether a thread of a process, or, as for kill(), with a minus of a group of processes, runs or
- * could run at this moment; the caller's does not count. False where the system does not tell. */
+ * could run at this moment. The calling thread is not counted. False where the system does not
+ * tell. */
 bool platform_works(pid_t who);
 
 /* From now on processes whose parents have ended are children of this one, not of init, where the

@@ -1,12 +1,10 @@
 #include "server/pull/pull.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "core/buf.h"
 #include "server/command/exit_status.h"
 #include "server/command/help.h"
 #include "server/mask/mask_option.h"

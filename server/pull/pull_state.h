@@ -1,6 +1,6 @@
 /*
- * pull_state - of which moment a pulled table is, so that changes behind that can be applied: a tag
- * of the table in the file, sealed by the secret.
+ * pull_state - up to when a pulled table has its source's changes, so that later ones can be
+ * applied. It is a tag of the table in the file, sealed by the secret.
  */
 #ifndef DYNALITH_SERVER_PULL_STATE_H
 #define DYNALITH_SERVER_PULL_STATE_H
@@ -9,7 +9,7 @@
 
 struct pull_state {
 	struct str table_id;       /* the source's */
-	int64_t from_ms, until_ms; /* a Scan read it between these; of an export both are one */
+	int64_t from_ms, until_ms; /* a Scan read it between these; an export has one time */
 };
 
 /*
@@ -20,7 +20,7 @@ struct pull_state {
 enum code pull_state_begin(const struct pull *pull, struct arena *arena,
 			   const struct pull_table *table, struct pull_state *state,
 			   struct err *err) WARN_UNUSED;
-/* When it was read until now. */
+/* When the table is read: until_ms is now. */
 void pull_state_end(const struct pull *pull, struct arena *arena, struct str table,
 		    struct pull_state *state);
 

@@ -140,7 +140,7 @@ static int64_t more_quiet_ms(struct gate *gate)
 	size_t next = race_plan_next(options->plan, options->trace, gate->order_from);
 	int64_t quiet = monotonic_ms() - gate->moved_ms, wanted = wanted_quiet_ms(gate, next);
 
-	/* This process, too: the last answer may not have been sent yet. */
+	/* This process counts too: it may not have sent the last answer yet. */
 	if (wanted > 0 && quiet >= wanted && quiet < WORKING_MAX_MS &&
 	    (platform_works(options->program(options->of)) || platform_works(getpid())))
 		return 1;

@@ -29,7 +29,7 @@ static bool is_held(const struct race_plan *plan, const struct race_trace *trace
 	return false;
 }
 
-/* What it waited for has just come about, or some time ago: it goes first. */
+/* The request was held, and what it waited for has come about: it goes first. */
 static bool is_released(const struct race_plan *plan, const struct race_trace *trace,
 			const struct race_request *request)
 {

@@ -579,6 +579,7 @@ const steps = {
     await p.page.type("[aria-label='Value']", "PAID");
     await p.click("Run");
     await p.shows("Scan", /\d+ read, \d+ returned/, "Why a scan", "scan Scan reads the whole table");
+    await p.until(() => !document.querySelector("#notes .undo"), "the note of an earlier change has gone"); // it lies over the page
     await sound("scan");
     // how many of each
     await p.click("Count");

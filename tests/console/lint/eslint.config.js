@@ -1,5 +1,5 @@
 // The rules for the console's modules: what is likely a mistake, what the page's policy forbids, and the size of a module.
-const GLOBALS = ["AbortController", "AbortSignal", "Blob", "Element", "HashChangeEvent", "KeyboardEvent", "Node", "ResizeObserver", "TextDecoderStream", "TextEncoder", "URL", "URLSearchParams", "XMLSerializer", "atob", "btoa",
+const GLOBALS = ["AbortController", "AbortSignal", "Blob", "Element", "HashChangeEvent", "IntersectionObserver", "KeyboardEvent", "Node", "ResizeObserver", "TextDecoderStream", "TextEncoder", "URL", "URLSearchParams", "XMLSerializer", "atob", "btoa",
   "cancelAnimationFrame", "clearInterval", "clearTimeout", "console", "crypto", "document", "fetch", "history", "localStorage", "location", "navigator", "performance",
   "requestAnimationFrame", "setInterval", "setTimeout", "structuredClone", "window"];
 const MODULE_LINES = 300;
