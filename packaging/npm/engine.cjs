@@ -30,8 +30,8 @@ class Exit extends Error {}
 
 /*
  * The memory of an instance whose options are usual, so that most processes need not open one: 90 ms of compiling what only dynalith_open() runs.
- * Four words: bytes of memory, bytes of the options, and the monotonic time in ns as a double. Then the options, and pieces of IMAGE_PIECE bytes that are not
- * all zeros, each behind its number.
+ * Four words: bytes of memory, bytes of the options, and the monotonic time in ns as a double. Then the options, and the pieces of IMAGE_PIECE bytes in which
+ * it differs from the memory of a new instance, each behind its number.
  */
 const imageOf = new WeakMap();
 
@@ -168,13 +168,14 @@ class Engine {
     this.#handle = this.#exports.dynalith_wasi_wake();
   }
 
-  /* The content of the section IMAGE: see packaging/freeze-wasm. Call it before the first request. */
-  image() {
+  /* The content of the section IMAGE: see packaging/freeze-wasm. Call it before the first request, with the module. */
+  image(module) {
     this.#look();
+    const fresh = new Uint8Array(new WebAssembly.Instance(module, importObject(module, {}, () => {}, null)).exports.memory.buffer);
     const options = this.#encoder.encode(this.#options.padEnd(Math.ceil(this.#options.length / 4) * 4)), pieces = [];
     for (let number = 0; number * IMAGE_PIECE < this.#bytes.length; number++) {
-      const piece = this.#bytes.slice(number * IMAGE_PIECE, (number + 1) * IMAGE_PIECE);
-      if (piece.some((byte) => byte !== 0)) pieces.push(new Uint8Array(Uint32Array.of(number).buffer), piece);
+      const at = number * IMAGE_PIECE, piece = this.#bytes.slice(at, at + IMAGE_PIECE);
+      if (piece.some((byte, i) => byte !== (fresh[at + i] ?? 0))) pieces.push(new Uint8Array(Uint32Array.of(number).buffer), piece);
     }
     const head = [Uint32Array.of(this.#bytes.length, options.length), Float64Array.of(this.#state.ns + monotonicMs() * 1e6)];
     return Buffer.concat([...head.map((part) => new Uint8Array(part.buffer)), options, ...pieces]);
