@@ -3,6 +3,7 @@
 (() => {
   const ROOT = new URL("../../", location.href).href, STATE = "#state=", RUN = "#run=";
   const LINK_MAX = 32 << 10; // characters of a state in a link: what chats and trackers keep whole
+  const QUIET_MS = 1000; // between the first view and the service worker
   const policy = globalThis.trustedTypes?.createPolicy("playground", { createScriptURL: (name) => name }) ?? { createScriptURL: (name) => name };
 
   /** What a stream makes of bytes. */
@@ -134,6 +135,6 @@
     document.querySelector("header.bar").after(bar);
     if (hash.startsWith(RUN)) attempt(() => run(hash.slice(RUN.length)))();
   });
-  // It loads all files, so the page comes first.
-  addEventListener("load", () => engine.catch(() => {}).then(() => navigator.serviceWorker?.register(policy.createScriptURL("offline.js"))));
+  // It loads all files again, which takes as much CPU as the engine's start: the first view and its requests come first.
+  addEventListener("load", () => isShown().then(() => setTimeout(() => navigator.serviceWorker?.register(policy.createScriptURL("offline.js")), QUIET_MS)));
 })();
