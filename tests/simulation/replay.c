@@ -166,12 +166,14 @@ void judge_replay(struct machine *machine, struct client *client)
 {
 	unsigned t = client->op.table;
 	const struct model_table *model = &machine_head(machine)->tables[t];
+	/* a commit of another client may be under way: it is in the head, and need not be seen */
+	const struct view *acknowledged = machine_version(machine, machine->acknowledged);
 	struct replay replay = {.machine = machine,
 				.client = client,
 				.table = t,
 				.at = model->log_begin,
 				.begin = model->log_begin,
-				.known = model->log_end};
+				.known = acknowledged->tables[t].log_end};
 	uint32_t stream = model->stream_made;
 
 	if (!model->exists || !model->has_stream || machine->is_uncertain || machine->is_broken ||
@@ -194,7 +196,7 @@ void judge_replay(struct machine *machine, struct client *client)
 	const struct change *log = machine->logs[t];
 	machine->replays++;
 	machine->replayed += replay.at - replay.begin;
-	while (replay.at != replay.known &&
+	while ((int32_t)(replay.known - replay.at) > 0 &&
 	       log[replay.at % LOG_MAX].at_ms < machine_now_ms() - STREAM_RETENTION_MS)
 		replay.at++;
 	if ((int32_t)(replay.known - replay.at) > 0)
