@@ -3,7 +3,6 @@
 #include <assert.h>
 
 #include "storage/store/sqlite/guard.h"
-#include "storage/store/sqlite/log_file.h"
 #include "storage/store/sqlite/page_file.h"
 #include "storage/store/sqlite/quota.h"
 #include "storage/store/store_messages.h"
@@ -137,7 +136,7 @@ static void number_sum(sqlite3_context *context, int n, sqlite3_value **values)
 enum code connection_open(struct connection *connection, const char *name, int flags,
 			  const char *setup, struct err *err)
 {
-	const char *file_system = flags & SQLITE_OPEN_URI ? NULL : log_file_system();
+	const char *file_system = flags & SQLITE_OPEN_URI ? NULL : page_file_system();
 
 	if (sqlite3_open_v2(name, &connection->db, flags | SQLITE_OPEN_NOMUTEX, file_system) !=
 	    SQLITE_OK)

@@ -1,26 +1,42 @@
 #include "storage/store/sqlite/page_file.h"
 
-#include <stdbool.h>
+#include <pthread.h>
 #include <string.h>
 
+#include "core/be.h"
 #include "core/crc32.h"
 
 #define RESERVED_AT 20 /* in the file's head: bytes reserved at the end of each page */
 #define HEAD_SIZE 100
 #define PAGE_SALT 0x9E3779B1u
 
-/* The underlying file follows it. */
+/* What is known of an open data file or log. It follows the structure of the file system beneath,
+ * whose calls get the file. */
 struct page_file {
-	sqlite3_file base;
-	bool has_head;   /* the file is a database, which has one page at least */
-	bool is_checked; /* the file has checksums */
+	sqlite3_io_methods methods; /* those of the file system beneath, but for some */
+	const sqlite3_io_methods *under;
+	/* of a data file: */
+	bool has_head;   /* it is a database, which has one page at least */
+	bool is_checked; /* it has checksums */
 	uint32_t damaged;
 	bool is_cut;
+	/* of a log: */
+	struct quota *quota; /* or NULL, with the reserve */
+	struct reserve *reserve;
+	sqlite3_file *data;
+	uint64_t data_pages; /* that the data file has at least */
 };
 
-static sqlite3_file *under_of(sqlite3_file *file)
+static struct page_system {
+	pthread_once_t once;
+	sqlite3_vfs vfs;
+	sqlite3_vfs *under;
+} page_system = {.once = PTHREAD_ONCE_INIT};
+
+/* Its calls come first. */
+static struct page_file *own(sqlite3_file *file)
 {
-	return (sqlite3_file *)((struct page_file *)file + 1);
+	return (struct page_file *)(uintptr_t)file->pMethods;
 }
 
 uint32_t page_file_checksum(const unsigned char *page, uint32_t number)
@@ -54,22 +70,16 @@ static bool is_whole_page(int n, sqlite3_int64 at)
 	return n == STORE_PAGE && at % STORE_PAGE == 0;
 }
 
-static int refuse(struct page_file *file, sqlite3_int64 at, bool is_cut)
+static int refuse(sqlite3_file *file, sqlite3_int64 at, bool is_cut)
 {
-	file->damaged = (uint32_t)(at / STORE_PAGE + 1);
-	file->is_cut = is_cut;
+	own(file)->damaged = (uint32_t)(at / STORE_PAGE + 1);
+	own(file)->is_cut = is_cut;
 	return SQLITE_IOERR_DATA;
 }
 
-static int page_close(sqlite3_file *file)
+static int read_page(sqlite3_file *file, unsigned char *page, sqlite3_int64 at)
 {
-	return under_of(file)->pMethods->xClose(under_of(file));
-}
-
-static int read_page(struct page_file *file, unsigned char *page, sqlite3_int64 at)
-{
-	sqlite3_file *under = under_of(&file->base);
-	int result = under->pMethods->xRead(under, page, STORE_PAGE, at);
+	int result = own(file)->under->xRead(file, page, STORE_PAGE, at);
 
 	if (result == SQLITE_IOERR_SHORT_READ && at != 0)
 		return refuse(file, at, true);
@@ -82,18 +92,17 @@ static int read_page(struct page_file *file, unsigned char *page, sqlite3_int64 
  * SQLite reads parts of pages too: the head of the first one, and from 3.45 on what lies on
  * overflow pages (SQLITE_DIRECT_OVERFLOW_READ).
  */
-static int page_read(sqlite3_file *file, void *out, int n, sqlite3_int64 at)
+static int data_read(sqlite3_file *file, void *out, int n, sqlite3_int64 at)
 {
-	struct page_file *page_file = (struct page_file *)file;
 	unsigned char page[STORE_PAGE];
 
-	if (!page_file->is_checked || (at < STORE_PAGE && n < STORE_PAGE))
-		return under_of(file)->pMethods->xRead(under_of(file), out, n, at);
+	if (!own(file)->is_checked || (at < STORE_PAGE && n < STORE_PAGE))
+		return own(file)->under->xRead(file, out, n, at);
 	if (is_whole_page(n, at))
-		return read_page(page_file, out, at);
+		return read_page(file, out, at);
 	if (at % STORE_PAGE + n > STORE_PAGE)
 		return SQLITE_IOERR_READ;
-	int result = read_page(page_file, page, at - at % STORE_PAGE);
+	int result = read_page(file, page, at - at % STORE_PAGE);
 	if (result == SQLITE_OK)
 		memcpy(out, page + at % STORE_PAGE, (size_t)n);
 	return result;
@@ -111,128 +120,168 @@ static void look_at_head(struct page_file *file, const unsigned char *head)
 }
 
 /* The room for the checksum in SQLite's own buffer is ours: SQLite neither reads nor writes it. */
-static int page_write(sqlite3_file *file, const void *bytes, int n, sqlite3_int64 at)
+static int data_write(sqlite3_file *file, const void *bytes, int n, sqlite3_int64 at)
 {
-	struct page_file *page_file = (struct page_file *)file;
-
 	if (at == 0 && n >= HEAD_SIZE)
-		look_at_head(page_file, bytes);
-	if (page_file->is_checked && is_whole_page(n, at))
+		look_at_head(own(file), bytes);
+	if (own(file)->is_checked && is_whole_page(n, at))
 		page_file_seal((unsigned char *)(uintptr_t)bytes, (uint32_t)(at / STORE_PAGE + 1));
-	return under_of(file)->pMethods->xWrite(under_of(file), bytes, n, at);
+	return own(file)->under->xWrite(file, bytes, n, at);
 }
 
-static int page_truncate(sqlite3_file *file, sqlite3_int64 size)
+static int data_truncate(sqlite3_file *file, sqlite3_int64 size)
 {
-	struct page_file *page_file = (struct page_file *)file;
-
-	page_file->has_head = page_file->has_head &&
+	own(file)->has_head = own(file)->has_head &&
 			      size >= STORE_PAGE; /* SQLite undoes the creation of a file so */
-	return under_of(file)->pMethods->xTruncate(under_of(file), size);
+	return own(file)->under->xTruncate(file, size);
 }
 
-static int page_sync(sqlite3_file *file, int flags)
+static int data_size(sqlite3_file *file, sqlite3_int64 *size)
 {
-	return under_of(file)->pMethods->xSync(under_of(file), flags);
-}
-
-static int page_size(sqlite3_file *file, sqlite3_int64 *size)
-{
-	struct page_file *page_file = (struct page_file *)file;
-	int result = under_of(file)->pMethods->xFileSize(under_of(file), size);
+	int result = own(file)->under->xFileSize(file, size);
 
 	/* SQLite would take a file without a page for a database without tables. */
-	return result == SQLITE_OK && page_file->has_head && *size < STORE_PAGE
-		       ? refuse(page_file, 0, true)
+	return result == SQLITE_OK && own(file)->has_head && *size < STORE_PAGE
+		       ? refuse(file, 0, true)
 		       : result;
 }
 
-static int page_lock(sqlite3_file *file, int kind)
+/* While the reserve is used, what makes data grow may take no further room of the disk. `pages`: of
+ * the database, if the write ends a transaction. */
+static bool takes_reserve(sqlite3_file *log, uint64_t pages, sqlite3_int64 end)
 {
-	return under_of(file)->pMethods->xLock(under_of(file), kind);
+	const struct quota *quota = own(log)->quota;
+	struct reserve *reserve = own(log)->reserve;
+	sqlite3_int64 size = 0;
+
+	if (!quota->is_growing || !reserve_is_used(reserve))
+		return false;
+	reserve_fill(reserve);
+	bool is_longer = log->pMethods->xFileSize(log, &size) != SQLITE_OK || end > size;
+	return reserve_is_used(reserve) && (is_longer || pages * STORE_PAGE > quota->data);
 }
 
-static int page_unlock(sqlite3_file *file, int kind)
+/* The reserve is for transactions that make room. */
+static bool use_reserve(const struct page_file *log)
 {
-	return under_of(file)->pMethods->xUnlock(under_of(file), kind);
+	return log->quota && !log->quota->is_growing && reserve_use(log->reserve);
 }
 
-static int page_check_lock(sqlite3_file *file, int *is_locked)
+/* Whether the data file has blocks of the disk for so many pages. */
+static bool has_data_pages(struct page_file *log, uint64_t pages)
 {
-	return under_of(file)->pMethods->xCheckReservedLock(under_of(file), is_locked);
+	const sqlite3_io_methods *data = log->data->pMethods;
+	sqlite3_int64 size = (sqlite3_int64)(pages * STORE_PAGE);
+
+	if (pages <= log->data_pages)
+		return true;
+	int result = data->xFileControl(log->data, SQLITE_FCNTL_SIZE_HINT, &size);
+	if (result != SQLITE_OK && result != SQLITE_NOTFOUND && use_reserve(log))
+		result = data->xFileControl(log->data, SQLITE_FCNTL_SIZE_HINT, &size);
+	if (result != SQLITE_OK && result != SQLITE_NOTFOUND)
+		return false;
+	log->data_pages = pages;
+	return true;
 }
 
-static int page_control(sqlite3_file *file, int op, void *argument)
+/* In a frame's head, bytes 4 to 7 are the pages of the database where it ends a transaction, else
+ * 0. */
+static bool is_admitted(sqlite3_file *file, const void *bytes, int n, sqlite3_int64 end)
 {
-	return under_of(file)->pMethods->xFileControl(under_of(file), op, argument);
+	struct page_file *log = own(file);
+	uint64_t pages = n == LOG_FRAME_HEAD ? be32((const unsigned char *)bytes + 4) : 0;
+
+	if (takes_reserve(file, pages, end) ||
+	    (pages && !quota_admits_data(log->quota, pages * STORE_PAGE)))
+		return false;
+	/* last: SQLite takes the length of the file for that of the database while its log is empty
+	 */
+	return quota_admits_log(log->quota, (uint64_t)end) && has_data_pages(log, pages);
 }
 
-static int page_sector_size(sqlite3_file *file)
+static int log_write(sqlite3_file *file, const void *bytes, int n, sqlite3_int64 at)
 {
-	return under_of(file)->pMethods->xSectorSize(under_of(file));
+	struct page_file *log = own(file);
+
+	if (log->quota && !is_admitted(file, bytes, n, at + n))
+		return SQLITE_FULL;
+	int result = log->under->xWrite(file, bytes, n, at);
+	if (result == SQLITE_FULL && use_reserve(log))
+		result = log->under->xWrite(file, bytes, n, at);
+	return result;
 }
 
-static int page_characteristics(sqlite3_file *file)
+void page_file_limit(sqlite3_file *log, sqlite3_file *data, struct quota *quota,
+		     struct reserve *reserve)
 {
-	return under_of(file)->pMethods->xDeviceCharacteristics(under_of(file));
+	int page = STORE_PAGE;
+
+	own(log)->reserve = reserve;
+	own(log)->data = data;
+	(void)!data->pMethods->xFileControl(data, SQLITE_FCNTL_CHUNK_SIZE,
+					    &page); /* for SQLITE_FCNTL_SIZE_HINT */
+	own(log)->quota = quota;
 }
 
-static int page_shm_map(sqlite3_file *file, int region, int size, int extend, void volatile **out)
+/* Where what is known of a file begins: behind what the file system beneath has of it. */
+static size_t own_at(void)
 {
-	return under_of(file)->pMethods->xShmMap(under_of(file), region, size, extend, out);
+	return ((size_t)page_system.under->szOsFile + 7) / 8 * 8;
 }
 
-static int page_shm_lock(sqlite3_file *file, int offset, int n, int flags)
+/* Files of other kinds stay those of the file system beneath. */
+static int system_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int flags,
+		       int *flags_out)
 {
-	return under_of(file)->pMethods->xShmLock(under_of(file), offset, n, flags);
-}
-
-static void page_shm_barrier(sqlite3_file *file)
-{
-	under_of(file)->pMethods->xShmBarrier(under_of(file));
-}
-
-static int page_shm_unmap(sqlite3_file *file, int is_deleted)
-{
-	return under_of(file)->pMethods->xShmUnmap(under_of(file), is_deleted);
-}
-
-/* Of each version of SQLite's interface: a file may have no more calls than the one beneath. */
-#define METHODS_1                                                                                  \
-	.xClose = page_close, .xRead = page_read, .xWrite = page_write,                            \
-	.xTruncate = page_truncate, .xSync = page_sync, .xFileSize = page_size,                    \
-	.xLock = page_lock, .xUnlock = page_unlock, .xCheckReservedLock = page_check_lock,         \
-	.xFileControl = page_control, .xSectorSize = page_sector_size,                             \
-	.xDeviceCharacteristics = page_characteristics
-#define METHODS_2                                                                                  \
-	METHODS_1, .xShmMap = page_shm_map, .xShmLock = page_shm_lock,                             \
-		   .xShmBarrier = page_shm_barrier, .xShmUnmap = page_shm_unmap
-
-static const sqlite3_io_methods methods[] = {
-	{.iVersion = 1, METHODS_1},
-	{.iVersion = 2, METHODS_2},
-};
-
-int page_file_size(int under)
-{
-	return (int)sizeof(struct page_file) + under;
-}
-
-int page_file_open(sqlite3_vfs *under, const char *name, sqlite3_file *file, int flags,
-		   int *flags_out)
-{
-	struct page_file *page_file = (struct page_file *)file;
+	struct page_file *page_file = (struct page_file *)((char *)file + own_at());
 	unsigned char head[HEAD_SIZE];
+	int result = page_system.under->xOpen(page_system.under, name, file, flags, flags_out);
 
-	*page_file = (struct page_file){.is_checked = false};
-	int result = under->xOpen(under, name, under_of(file), flags, flags_out);
-	if (result != SQLITE_OK)
+	(void)vfs;
+	if (result != SQLITE_OK || !(flags & (SQLITE_OPEN_MAIN_DB | SQLITE_OPEN_WAL)))
 		return result;
-	int version = under_of(file)->pMethods->iVersion;
-	page_file->base.pMethods = &methods[version > 1];
-	if (under_of(file)->pMethods->xRead(under_of(file), head, sizeof(head), 0) == SQLITE_OK)
+	*page_file = (struct page_file){.methods = *file->pMethods, .under = file->pMethods};
+	if (page_file->methods.iVersion > 2)
+		page_file->methods.iVersion = 2; /* without xFetch, which checks no page */
+	file->pMethods = &page_file->methods;
+	if (flags & SQLITE_OPEN_WAL) {
+		page_file->methods.xWrite = log_write;
+		return SQLITE_OK;
+	}
+	page_file->methods.xRead = data_read;
+	page_file->methods.xWrite = data_write;
+	page_file->methods.xTruncate = data_truncate;
+	page_file->methods.xFileSize = data_size;
+	if (page_file->under->xRead(file, head, sizeof(head), 0) == SQLITE_OK)
 		look_at_head(page_file, head);
 	return SQLITE_OK;
+}
+
+/*
+ * Above "unix-excl" where the default is "unix": data files are for one process alone, so what
+ * processes would share by a shared file and by the system's locks, its connections share in
+ * memory; two system calls less per transaction.
+ */
+static void make_system(void)
+{
+	sqlite3_vfs *usual = sqlite3_vfs_find(NULL), *alone = sqlite3_vfs_find("unix-excl");
+
+	page_system.under = usual && alone && strcmp(usual->zName, "unix") == 0 ? alone : usual;
+	if (!page_system.under)
+		return;
+	page_system.vfs = *page_system.under;
+	page_system.vfs.pNext = NULL;
+	page_system.vfs.zName = "dynalith";
+	page_system.vfs.szOsFile = (int)(own_at() + sizeof(struct page_file));
+	page_system.vfs.xOpen = system_open;
+	if (sqlite3_vfs_register(&page_system.vfs, 0) != SQLITE_OK)
+		page_system.under = NULL;
+}
+
+const char *page_file_system(void)
+{
+	pthread_once(&page_system.once, make_system);
+	return page_system.under ? page_system.vfs.zName : NULL;
 }
 
 sqlite3_file *page_file_of(sqlite3 *db, int pointer)
@@ -244,16 +293,10 @@ sqlite3_file *page_file_of(sqlite3 *db, int pointer)
 		       : NULL;
 }
 
-static struct page_file *ours(sqlite3_file *file)
-{
-	bool is_ours = file->pMethods >= methods &&
-		       file->pMethods < methods + sizeof(methods) / sizeof(methods[0]);
-
-	return is_ours ? (struct page_file *)file : NULL;
-}
-
 uint32_t page_file_damaged(sqlite3_file *file, bool *is_cut)
 {
-	*is_cut = ours(file) && ours(file)->is_cut;
-	return ours(file) ? ours(file)->damaged : 0;
+	bool is_ours = file->pMethods->xRead == data_read;
+
+	*is_cut = is_ours && own(file)->is_cut;
+	return is_ours ? own(file)->damaged : 0;
 }

@@ -1,5 +1,9 @@
 /*
- * page_file - data files whose pages carry a checksum; internal to storage/store/sqlite.
+ * page_file - the file system of stores on disk: data files whose pages carry a checksum, and
+ * write-ahead logs that keep to their limits; internal to storage/store/sqlite.
+ *
+ * It is SQLite's own file system, with other calls where data files are read and written, and where
+ * logs are written.
  *
  * The last PAGE_CHECK_BYTES of each page hold a CRC-32 of the rest, mixed with the page's number. A
  * page gets it on its way into the data file, and is checked each time that it is read from there.
@@ -18,19 +22,23 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "storage/store/sqlite/quota.h"
+#include "storage/store/sqlite/reserve.h"
+
 #define STORE_PAGE 4096    /* bytes of a page */
 #define PAGE_CHECK_BYTES 4 /* reserved at its end */
+
+/* SQLite: File Format, "WAL File Format": the log's head, then frames, each with a head and a page.
+ */
+#define LOG_HEAD 32
+#define LOG_FRAME_HEAD 24
+
+/* Registers it, above SQLite's default; its name. NULL where SQLite has no file system. */
+const char *page_file_system(void);
 
 /* Whether the head of a SQLite file, of at least 21 bytes, leaves room for a checksum at the end of
  * each page. */
 bool page_file_has_checksums(const unsigned char *head);
-
-/* What SQLite must allocate for a file above one of `under` bytes. */
-int page_file_size(int under);
-
-/* Opens a data file of the file system beneath. SQLite's result code. */
-int page_file_open(sqlite3_vfs *under, const char *name, sqlite3_file *file, int flags,
-		   int *flags_out);
 
 /*
  * A connection's open file: its data file with SQLITE_FCNTL_FILE_POINTER, its journal or log with
@@ -43,6 +51,15 @@ sqlite3_file *page_file_of(sqlite3 *db, int pointer);
  * of these. *is_cut: the file ends before the end of that page.
  */
 uint32_t page_file_damaged(sqlite3_file *file, bool *is_cut);
+
+/*
+ * From now on the log and the database take no more than the quota, and the reserve is for what
+ * makes room on a full disk. A transaction that makes the database longer makes its `data` file
+ * longer first: so the disk has room for a checkpoint, which lets the log start over. All three
+ * outlive the log.
+ */
+void page_file_limit(sqlite3_file *log, sqlite3_file *data, struct quota *quota,
+		     struct reserve *reserve);
 
 /* Whether a page as it lies in a file with checksums is what was written there. Pages are counted
  * from 1. */

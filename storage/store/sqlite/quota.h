@@ -7,9 +7,9 @@
  * of items or indexes. So what makes room goes on at the limit: a delete needs the log, and with a
  * stream a record. A log may take what the database leaves of the limit, and in any case its part.
  *
- * The file systems ask for each write that makes a file longer (log_file.h, memory_file.h); what is
- * refused ends the transaction with SQLITE_FULL, and nothing of it is kept. Pages that are free
- * within the database are used again, so they do not count as growth.
+ * The file systems ask for each write that makes a file longer (page_file.h, memory_file.h).
+ * What is refused ends the transaction with SQLITE_FULL, and nothing of it is kept. Pages that are
+ * free within the database are used again, so they do not count as growth.
  */
 #ifndef DYNALITH_STORAGE_SQLITE_QUOTA_H
 #define DYNALITH_STORAGE_SQLITE_QUOTA_H

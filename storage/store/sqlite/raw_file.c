@@ -10,7 +10,6 @@
 #include "core/be.h"
 #include "core/crc32.h"
 #include "storage/store/durable.h"
-#include "storage/store/sqlite/log_file.h"
 #include "storage/store/sqlite/sqlite_store.h"
 #include "storage/store/store_messages.h"
 
@@ -49,26 +48,32 @@ static bool is_sum(const struct sum *sum, const unsigned char *stored)
 	return sum->a == be32(stored) && sum->b == be32(stored + 4);
 }
 
+/* Where a frame, counted from 1, begins. */
+static off_t frame_at(uint32_t frame)
+{
+	return LOG_HEAD + (off_t)(frame - 1) * (LOG_FRAME_HEAD + STORE_PAGE);
+}
+
 static bool read_log_head(const struct raw_file *file, unsigned char *head, struct sum *sum)
 {
-	if (file->log_fd < 0 || pread(file->log_fd, head, LOG_FILE_HEAD, 0) != LOG_FILE_HEAD ||
+	if (file->log_fd < 0 || pread(file->log_fd, head, LOG_HEAD, 0) != LOG_HEAD ||
 	    (be32(head) & ~1u) != LOG_MAGIC || be32(head + 8) != STORE_PAGE)
 		return false;
 	*sum = (struct sum){.is_big_endian = be32(head) & 1};
-	add(sum, head, LOG_FILE_HEAD - 8);
-	return is_sum(sum, head + LOG_FILE_HEAD - 8);
+	add(sum, head, LOG_HEAD - 8);
+	return is_sum(sum, head + LOG_HEAD - 8);
 }
 
 /* The next frame, where it is a whole one of this log. */
 static bool read_frame(const struct raw_file *file, const unsigned char *log_head, uint32_t number,
 		       struct sum *sum, unsigned char *frame)
 {
-	if (pread(file->log_fd, frame, LOG_FILE_FRAME_HEAD + STORE_PAGE,
-		  (off_t)log_file_frame_at(number)) != LOG_FILE_FRAME_HEAD + STORE_PAGE ||
+	if (pread(file->log_fd, frame, LOG_FRAME_HEAD + STORE_PAGE, frame_at(number)) !=
+		    LOG_FRAME_HEAD + STORE_PAGE ||
 	    memcmp(frame + FRAME_SALTS_AT, log_head + LOG_SALTS_AT, 8) != 0 || be32(frame) == 0)
 		return false;
 	add(sum, frame, FRAME_SUMMED);
-	add(sum, frame + LOG_FILE_FRAME_HEAD, STORE_PAGE);
+	add(sum, frame + LOG_FRAME_HEAD, STORE_PAGE);
 	return is_sum(sum, frame + FRAME_SUM_AT);
 }
 
@@ -76,7 +81,7 @@ static bool read_frame(const struct raw_file *file, const unsigned char *log_hea
  * behind it. */
 static uint32_t measure_log(const struct raw_file *file, uint32_t *pages)
 {
-	unsigned char head[LOG_FILE_HEAD], frame[LOG_FILE_FRAME_HEAD + STORE_PAGE];
+	unsigned char head[LOG_HEAD], frame[LOG_FRAME_HEAD + STORE_PAGE];
 	uint32_t whole = 0;
 	struct sum sum;
 
@@ -101,8 +106,7 @@ static bool index_log(struct raw_file *file, struct arena *arena)
 	file->page_count = pages;
 	file->frames = arena_calloc(arena, (size_t)pages + 1, sizeof(*file->frames));
 	for (uint32_t frame = 1; frame <= whole; frame++) {
-		if (pread(file->log_fd, number, sizeof(number), (off_t)log_file_frame_at(frame)) !=
-		    sizeof(number))
+		if (pread(file->log_fd, number, sizeof(number), frame_at(frame)) != sizeof(number))
 			return false;
 		if (be32(number) <= pages)
 			file->frames[be32(number)] = frame;
@@ -161,7 +165,7 @@ static bool mend(unsigned char *page, uint32_t number)
 enum raw_state raw_file_read(const struct raw_file *file, uint32_t number, unsigned char *page)
 {
 	bool is_logged = file->frames && number <= file->page_count && file->frames[number];
-	off_t at = is_logged ? (off_t)log_file_frame_at(file->frames[number]) + LOG_FILE_FRAME_HEAD
+	off_t at = is_logged ? frame_at(file->frames[number]) + LOG_FRAME_HEAD
 			     : (off_t)(number - 1) * STORE_PAGE;
 	ssize_t n = number == 0 || number > file->page_count
 			    ? 0

@@ -4,7 +4,6 @@
 #include <limits.h>
 #include <time.h>
 
-#include "storage/store/sqlite/log_file.h"
 #include "storage/store/sqlite/page_file.h"
 #include "storage/store/store_messages.h"
 
@@ -15,7 +14,7 @@
 #define QUIET_MS 100
 #define READERS_WAIT_MS 100   /* for readers at once: writers wait as long */
 #define READERS_PAUSE_NS 1000000 /* in which writers get the lock */
-#define FRAME_BYTES (LOG_FILE_FRAME_HEAD + STORE_PAGE)
+#define FRAME_BYTES (LOG_FRAME_HEAD + STORE_PAGE)
 
 /* Whether writers wait. */
 static bool is_over(const struct wal *wal)
@@ -317,10 +316,10 @@ enum code wal_start(struct wal *wal, struct connection *writer, pthread_mutex_t 
 	sqlite3_busy_timeout(wal->checkpointer.db, READERS_WAIT_MS);
 	if (!log)
 		return err_set(err, MSG_STORE_FAILED, "the write-ahead log is not open");
-	wal->disk = log_file_disk(log);
+	wal->disk = log;
 	wal->room.quota = options->quota->limit ? options->quota : NULL;
-	log_file_limit(log, page_file_of(writer->db, SQLITE_FCNTL_FILE_POINTER), options->quota,
-		       options->reserve);
+	page_file_limit(log, page_file_of(writer->db, SQLITE_FCNTL_FILE_POINTER), options->quota,
+			options->reserve);
 	shorten(wal, writer);
 	pthread_mutex_init(&wal->mutex, NULL);
 	pthread_cond_init(&wal->syncs.cond, NULL);

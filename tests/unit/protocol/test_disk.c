@@ -9,7 +9,7 @@
 #include <sqlite3.h>
 #include <stdatomic.h>
 
-#include "storage/store/sqlite/log_file.h"
+#include "storage/store/sqlite/page_file.h"
 #include "tests/unit/protocol/world.h"
 #include "tests/unit/storage/fault_vfs.h"
 
@@ -124,12 +124,12 @@ static bool check_integrity(const char *path)
 	sqlite3_stmt *statement = NULL;
 	sqlite3 *db = NULL;
 
-	bool is_sound =
-		sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE, log_file_system()) == SQLITE_OK &&
-		sqlite3_prepare_v2(db, "PRAGMA integrity_check", -1, &statement, NULL) ==
-			SQLITE_OK &&
-		sqlite3_step(statement) == SQLITE_ROW &&
-		strcmp((const char *)sqlite3_column_text(statement, 0), "ok") == 0;
+	bool is_sound = sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE, page_file_system()) ==
+				SQLITE_OK &&
+			sqlite3_prepare_v2(db, "PRAGMA integrity_check", -1, &statement, NULL) ==
+				SQLITE_OK &&
+			sqlite3_step(statement) == SQLITE_ROW &&
+			strcmp((const char *)sqlite3_column_text(statement, 0), "ok") == 0;
 	sqlite3_finalize(statement);
 	sqlite3_close(db);
 	return is_sound;

@@ -4,7 +4,7 @@
 
 #include <sqlite3.h>
 
-#include "storage/store/sqlite/log_file.h"
+#include "storage/store/sqlite/page_file.h"
 #include "tests/unit/storage/store_fixture.h"
 
 /* A number that SQL gives of the closed store's file. */
@@ -28,7 +28,7 @@ static inline void change_file(struct fixture *fixture, const char *sql)
 {
 	sqlite3 *db;
 
-	CHECK_INT(sqlite3_open_v2(fixture->path, &db, SQLITE_OPEN_READWRITE, log_file_system()),
+	CHECK_INT(sqlite3_open_v2(fixture->path, &db, SQLITE_OPEN_READWRITE, page_file_system()),
 		  SQLITE_OK);
 	CHECK_INT(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
 	CHECK_INT(sqlite3_close(db), SQLITE_OK);

@@ -2,7 +2,7 @@
  * make is refused by its name, before anything of it runs. */
 #include <sqlite3.h>
 
-#include "storage/store/sqlite/log_file.h"
+#include "storage/store/sqlite/page_file.h"
 #include "tests/unit/storage/store_fixture.h"
 
 #define ITEMS KEYSPACE(9, PART_ITEMS)
@@ -15,7 +15,7 @@ static void run_outside(const char *path, const char *sql)
 {
 	sqlite3 *db;
 
-	CHECK_INT(sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE, log_file_system()), SQLITE_OK);
+	CHECK_INT(sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE, page_file_system()), SQLITE_OK);
 	CHECK_INT(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
 	CHECK_INT(sqlite3_close(db), SQLITE_OK);
 }

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "core/buf.h"
-#include "storage/store/sqlite/log_file.h"
 #include "storage/store/sqlite/page_file.h"
 #include "storage/store/sqlite/places.h"
 #include "tests/unit/storage/store_fixture.h"
@@ -77,7 +76,7 @@ TEST(sqlite_reads_what_it_would_have_written)
 	sqlite3 *db, *model = open_model();
 
 	write_file(fixture.path, whole(&fixture), SIZE);
-	CHECK_INT(sqlite3_open_v2(fixture.path, &db, SQLITE_OPEN_READWRITE, log_file_system()),
+	CHECK_INT(sqlite3_open_v2(fixture.path, &db, SQLITE_OPEN_READWRITE, page_file_system()),
 		  SQLITE_OK);
 	struct str found = ask(db, fixture.arena, schema);
 	CHECK(found.n > 500);

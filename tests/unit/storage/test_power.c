@@ -11,7 +11,7 @@
 #include <pthread.h>
 #include <sqlite3.h>
 
-#include "storage/store/sqlite/log_file.h"
+#include "storage/store/sqlite/page_file.h"
 #include "storage/store/sqlite/log_mark.h"
 #include "tests/unit/storage/fault_vfs.h"
 #include "tests/unit/storage/store_fixture.h"
@@ -304,7 +304,7 @@ static void check_integrity(const char *path)
 	sqlite3_stmt *statement = NULL;
 	sqlite3 *db = NULL;
 
-	CHECK_INT(sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE, log_file_system()), SQLITE_OK);
+	CHECK_INT(sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE, page_file_system()), SQLITE_OK);
 	CHECK_INT(sqlite3_prepare_v2(db, "PRAGMA integrity_check", -1, &statement, NULL),
 		  SQLITE_OK);
 	CHECK_INT(sqlite3_step(statement), SQLITE_ROW);
