@@ -20,7 +20,7 @@
 #define CELL_PLACES_AT 8      /* of a leaf; 4 bytes later in others */
 
 struct page_lens {
-	sqlite3_vfs vfs;
+	sqlite3_vfs vfs, *under;
 	sqlite3 *db;
 	const struct raw_file *file;
 	unsigned char first[STORE_PAGE]; /* the first page of what the connection sees */
@@ -34,10 +34,16 @@ struct page_lens {
 	int *trees;
 };
 
+/* Behind what the file system beneath has of an open file. */
 struct lens_file {
-	sqlite3_file base;
+	sqlite3_io_methods methods; /* those of the file system beneath, but for two */
 	struct page_lens *lens;
 };
+
+static struct page_lens *lens_of(sqlite3_file *file)
+{
+	return ((const struct lens_file *)file->pMethods)->lens;
+}
 
 /* The first page as any other: its head is gone, and what lies behind it moved up. The cells
  * themselves stay where they are. */
@@ -96,8 +102,7 @@ static int lens_read(sqlite3_file *file, void *out, int n, sqlite3_int64 at)
 {
 	unsigned char page[STORE_PAGE];
 	size_t start = (size_t)(at % STORE_PAGE);
-	int result =
-		lens_page(((struct lens_file *)file)->lens, (uint32_t)(at / STORE_PAGE + 1), page);
+	int result = lens_page(lens_of(file), (uint32_t)(at / STORE_PAGE + 1), page);
 
 	if (result == SQLITE_OK && start + (size_t)n > STORE_PAGE)
 		return SQLITE_IOERR_READ;
@@ -108,80 +113,30 @@ static int lens_read(sqlite3_file *file, void *out, int n, sqlite3_int64 at)
 
 static int lens_size(sqlite3_file *file, sqlite3_int64 *size)
 {
-	*size = ((sqlite3_int64)((struct lens_file *)file)->lens->file->page_count + LENS_COUNT) *
-		STORE_PAGE;
+	*size = ((sqlite3_int64)lens_of(file)->file->page_count + LENS_COUNT) * STORE_PAGE;
 	return SQLITE_OK;
 }
 
-static int lens_close(sqlite3_file *file)
+static size_t own_at(const sqlite3_vfs *under)
 {
-	(void)file;
-	return SQLITE_OK;
+	return ((size_t)under->szOsFile + 7) / 8 * 8;
 }
 
-static int lens_write(sqlite3_file *file, const void *bytes, int n, sqlite3_int64 at)
-{
-	(void)file, (void)bytes, (void)n, (void)at;
-	return SQLITE_READONLY;
-}
-
-static int lens_truncate(sqlite3_file *file, sqlite3_int64 size)
-{
-	(void)file, (void)size;
-	return SQLITE_READONLY;
-}
-
-static int lens_number(sqlite3_file *file, int number)
-{
-	(void)file, (void)number;
-	return SQLITE_OK;
-}
-
-static int lens_check_lock(sqlite3_file *file, int *is_locked)
-{
-	(void)file;
-	*is_locked = 0;
-	return SQLITE_OK;
-}
-
-static int lens_control(sqlite3_file *file, int op, void *argument)
-{
-	(void)file, (void)op, (void)argument;
-	return SQLITE_NOTFOUND;
-}
-
-static int lens_property(sqlite3_file *file)
-{
-	(void)file;
-	return 0;
-}
-
+/* The damaged file, with other pages. */
 static int lens_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int flags,
 		     int *flags_out)
 {
-	static const sqlite3_io_methods methods = {
-		.iVersion = 1,
-		.xClose = lens_close,
-		.xRead = lens_read,
-		.xWrite = lens_write,
-		.xTruncate = lens_truncate,
-		.xSync = lens_number,
-		.xFileSize = lens_size,
-		.xLock = lens_number,
-		.xUnlock = lens_number,
-		.xCheckReservedLock = lens_check_lock,
-		.xFileControl = lens_control,
-		.xSectorSize = lens_property,
-		.xDeviceCharacteristics = lens_property,
-	};
+	struct page_lens *lens = vfs->pAppData;
+	struct lens_file *own = (struct lens_file *)((char *)file + own_at(lens->under));
+	int result = lens->under->xOpen(lens->under, name, file, flags, flags_out);
 
-	(void)name;
-	file->pMethods = NULL;
-	if (!(flags & SQLITE_OPEN_MAIN_DB))
-		return SQLITE_CANTOPEN;
-	*(struct lens_file *)file = (struct lens_file){{&methods}, vfs->pAppData};
-	if (flags_out)
-		*flags_out = flags;
+	if (result != SQLITE_OK || !(flags & SQLITE_OPEN_MAIN_DB))
+		return result;
+	*own = (struct lens_file){*file->pMethods, lens};
+	own->methods.iVersion = 1; /* SQLite reads each page by xRead */
+	own->methods.xRead = lens_read;
+	own->methods.xFileSize = lens_size;
+	file->pMethods = &own->methods;
 	return SQLITE_OK;
 }
 
@@ -190,13 +145,6 @@ static int lens_access(sqlite3_vfs *vfs, const char *name, int flags, int *is_th
 {
 	(void)vfs, (void)name, (void)flags;
 	*is_there = 0;
-	return SQLITE_OK;
-}
-
-static int lens_full_name(sqlite3_vfs *vfs, const char *name, int n, char *out)
-{
-	(void)vfs;
-	sqlite3_snprintf(n, out, "%s", name);
 	return SQLITE_OK;
 }
 
@@ -230,23 +178,22 @@ enum code page_lens_open(const struct raw_file *file, struct arena *arena, struc
 			 struct err *err)
 {
 	struct page_lens *lens = ARENA_NEW(arena, struct page_lens);
-	const sqlite3_vfs *usual = sqlite3_vfs_find(NULL);
+	sqlite3_vfs *usual = sqlite3_vfs_find(NULL);
 
-	*lens = (struct page_lens){.vfs = *usual, .file = file};
+	*lens = (struct page_lens){.vfs = *usual, .under = usual, .file = file};
 	lens->is_known = arena_calloc(arena, (size_t)file->page_count + 1, 1);
 	lens->trees = arena_calloc(arena, (size_t)file->page_count + 1, sizeof(*lens->trees));
 	memset(lens->trees, 0xFF, ((size_t)file->page_count + 1) * sizeof(*lens->trees));
 	lens->vfs.pNext = NULL;
 	lens->vfs.zName = NAME;
 	lens->vfs.pAppData = lens;
-	lens->vfs.szOsFile = sizeof(struct lens_file);
+	lens->vfs.szOsFile = (int)(own_at(usual) + sizeof(struct lens_file));
 	lens->vfs.xOpen = lens_open;
 	lens->vfs.xAccess = lens_access;
-	lens->vfs.xFullPathname = lens_full_name;
 	*out = lens;
 	if (!make_first(lens) || sqlite3_vfs_register(&lens->vfs, 0) != SQLITE_OK ||
-	    sqlite3_open_v2("lens", &lens->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NAME) !=
-		    SQLITE_OK)
+	    sqlite3_open_v2(file->path, &lens->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX,
+			    NAME) != SQLITE_OK)
 		return err_set(err, MSG_STORE_FAILED,
 			       lens->db ? sqlite3_errmsg(lens->db) : "out of memory");
 	guard_connection(lens->db);
