@@ -10,6 +10,7 @@
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "core/arena.h"
 #include "server/platform/platform.h"
@@ -26,7 +27,6 @@
 #define NEVER INT64_MAX
 
 #define ADDRESS_SIZE 16  /* bytes, of IPv6 or of IPv4 in it */
-#define ADDRESS_LISTS 1024
 
 /* The connections from it. */
 struct address {
@@ -43,12 +43,9 @@ struct connection {
 	struct connection *previous, *next;
 	struct address *address; /* NULL where it has no limits */
 	int fd;
-	bool is_over, is_admitted, lingers;
-	union {
-		struct sockaddr any;
-		struct sockaddr_in v4;
-		struct sockaddr_in6 v6;
-	} peer;
+	bool is_over, is_admitted;
+	bool is_silent; /* its first bytes have not come */
+	struct sockaddr_storage peer;
 	unsigned char slow; /* requests that are expected to be long */
 	uint64_t cost_ns;   /* of the latest long one */
 	enum connection_kind kind;
@@ -63,8 +60,9 @@ struct connections {
 		mutex; /* of all below; a socket is open as long as its connection is in the list */
 	unsigned count;
 	unsigned over[CONNECTION_KINDS]; /* admitted beyond the limit */
+	unsigned crowd;                  /* beyond the limit, and silent */
 	struct connection *first;
-	struct address *addresses[ADDRESS_LISTS];
+	struct address *addresses;
 };
 
 /*
@@ -135,10 +133,8 @@ void connections_sweep(struct connections *connections)
 
 struct connections *connections_new(const struct connections_options *options)
 {
-	struct connections *connections = calloc(1, sizeof(*connections));
+	struct connections *connections = arena_checked(calloc(1, sizeof(*connections)));
 
-	if (!connections)
-		return NULL;
 	connections->options = *options;
 	pthread_mutex_init(&connections->mutex, NULL);
 	return connections;
@@ -146,17 +142,15 @@ struct connections *connections_new(const struct connections_options *options)
 
 void connections_free(struct connections *connections)
 {
+	while (connections->first) {
+		int fd = connections->first->is_silent ? connections->first->fd : -1;
+
+		connections_remove(connections->first);
+		if (fd >= 0)
+			close(fd);
+	}
 	pthread_mutex_destroy(&connections->mutex);
 	free(connections);
-}
-
-static void set_peer(struct connection *connection, const struct sockaddr *peer)
-{
-	connection->peer.v4 = (struct sockaddr_in){.sin_family = AF_INET};
-	if (peer && peer->sa_family == AF_INET)
-		memcpy(&connection->peer.v4, peer, sizeof(connection->peer.v4));
-	if (peer && peer->sa_family == AF_INET6)
-		memcpy(&connection->peer.v6, peer, sizeof(connection->peer.v6));
 }
 
 /* The client's address as it is counted, and its limits. */
@@ -165,29 +159,21 @@ static struct connections_share address_of(const struct connection *connection,
 {
 	static const unsigned char mapped[] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF};
 	const struct connections_options *options = &connection->all->options;
-	const struct in6_addr *v6 = &connection->peer.v6.sin6_addr;
-	bool is_v6 = connection->peer.any.sa_family == AF_INET6 && !IN6_IS_ADDR_V4MAPPED(v6);
+	const void *peer = &connection->peer;
+	const struct in6_addr *v6 = &((const struct sockaddr_in6 *)peer)->sin6_addr;
+	bool is_v4 = connection->peer.ss_family != AF_INET6;
 
 	memset(bytes, 0, ADDRESS_SIZE);
-	if (is_v6) {
+	if (!is_v4 && !IN6_IS_ADDR_V4MAPPED(v6)) {
 		memcpy(bytes, v6, ADDRESS_SIZE / 2);
 		return IN6_IS_ADDR_LOOPBACK(v6) ? options->loopback : options->remote;
 	}
 	memcpy(bytes, mapped, sizeof(mapped));
-	if (connection->peer.any.sa_family == AF_INET)
-		memcpy(bytes + sizeof(mapped), &connection->peer.v4.sin_addr, 4);
+	if (is_v4)
+		memcpy(bytes + sizeof(mapped), &((const struct sockaddr_in *)peer)->sin_addr, 4);
 	else
 		memcpy(bytes, v6, ADDRESS_SIZE);
 	return bytes[sizeof(mapped)] == 127 ? options->loopback : options->remote;
-}
-
-static struct address **list_of(struct connections *connections, const unsigned char *bytes)
-{
-	uint32_t hash = 2166136261u;
-
-	for (int i = 0; i < ADDRESS_SIZE; i++)
-		hash = (hash ^ bytes[i]) * 16777619u;
-	return &connections->addresses[hash % ADDRESS_LISTS];
 }
 
 /* Under the mutex. */
@@ -198,8 +184,7 @@ static void join_address(struct connection *connection)
 
 	if (share.connections == 0 && share.requests == 0)
 		return;
-	struct address **list = list_of(connection->all, bytes), *at = *list;
-
+	struct address **list = &connection->all->addresses, *at = *list;
 	while (at && memcmp(at->bytes, bytes, ADDRESS_SIZE) != 0)
 		at = at->next;
 	if (!at) {
@@ -230,7 +215,7 @@ static void leave_address(struct connection *connection)
 	address->count -= !connection->is_over;
 	if (--address->users > 0)
 		return;
-	struct address **link = list_of(connection->all, address->bytes);
+	struct address **link = &connection->all->addresses;
 	while (*link != address)
 		link = &(*link)->next;
 	*link = address->next;
@@ -258,14 +243,15 @@ void connection_end_request(struct connection *connection)
 }
 
 struct connection *connections_add(struct connections *connections, int fd,
-				   const struct sockaddr *peer)
+				   const struct sockaddr_storage *peer)
 {
 	struct connection *connection = arena_checked(calloc(1, sizeof(*connection)));
 	int64_t now = monotonic_ms();
 
-	set_peer(connection, peer);
+	connection->peer = *peer;
 	connection->all = connections;
 	connection->fd = fd;
+	connection->is_silent = true;
 	pthread_mutex_lock(&connections->mutex);
 	join_address(connection);
 	bool is_address_over = is_address_full(connection);
@@ -274,6 +260,7 @@ struct connection *connections_add(struct connections *connections, int fd,
 		connection->address->count += !connection->is_over;
 	connections->count +=
 		!connection->is_over; /* connections beyond the limit do not keep others out */
+	connections->crowd += connection->is_over;
 	atomic_init(&connection->phase, CONNECTION_WAITING);
 	atomic_init(&connection->touched_ms, now);
 	atomic_init(&connection->until_ms,
@@ -297,11 +284,15 @@ bool connection_admit(struct connection *connection, enum connection_kind kind)
 	struct connections *connections = connection->all;
 
 	connection->kind = kind;
-	if (!connection->is_over)
+	if (!connection->is_over) {
+		connection->is_silent = false;
 		return true;
+	}
 	pthread_mutex_lock(&connections->mutex);
 	connection->is_admitted = connections->over[kind] < connections->options.over / 4;
 	connections->over[kind] += connection->is_admitted;
+	connections->crowd -= connection->is_admitted;
+	connection->is_silent = !connection->is_admitted;
 	pthread_mutex_unlock(&connections->mutex);
 	return connection->is_admitted;
 }
@@ -314,6 +305,7 @@ void connections_remove(struct connection *connection)
 	leave_address(connection);
 	connections->count -= !connection->is_over;
 	connections->over[connection->kind] -= connection->is_admitted;
+	connections->crowd -= connection->is_over && connection->is_silent;
 	if (connection->previous)
 		connection->previous->next = connection->next;
 	else
@@ -326,19 +318,32 @@ void connections_remove(struct connection *connection)
 	free(connection);
 }
 
+struct connection *connections_find(struct connections *connections, int fd)
+{
+	pthread_mutex_lock(&connections->mutex);
+	struct connection *at = connections->first;
+	while (at && at->fd != fd)
+		at = at->next;
+	pthread_mutex_unlock(&connections->mutex);
+	return at;
+}
+
+struct connection *connections_crowded_out(struct connections *connections)
+{
+	struct connection *oldest = NULL;
+
+	pthread_mutex_lock(&connections->mutex);
+	if (connections->crowd > connections->options.over / 2) {
+		for (struct connection *at = connections->first; at; at = at->next)
+			oldest = at->is_over && at->is_silent ? at : oldest;
+	}
+	pthread_mutex_unlock(&connections->mutex);
+	return oldest;
+}
+
 bool connection_is_over(const struct connection *connection)
 {
 	return connection->is_over;
-}
-
-void connection_linger(struct connection *connection)
-{
-	connection->lingers = true;
-}
-
-bool connection_lingers(const struct connection *connection)
-{
-	return connection->lingers;
 }
 
 int connection_fd(const struct connection *connection)
@@ -346,11 +351,9 @@ int connection_fd(const struct connection *connection)
 	return connection->fd;
 }
 
-const struct sockaddr *connection_peer(const struct connection *connection, socklen_t *n)
+const struct sockaddr_storage *connection_peer(const struct connection *connection)
 {
-	*n = connection->peer.any.sa_family == AF_INET6 ? sizeof(connection->peer.v6)
-							: sizeof(connection->peer.v4);
-	return &connection->peer.any;
+	return &connection->peer;
 }
 
 enum connection_kind connection_kind(const struct connection *connection)

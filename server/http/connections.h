@@ -66,21 +66,27 @@ enum connection_kind { CONNECTION_ORDINARY, CONNECTION_VITAL, CONNECTION_KINDS }
 struct connections;
 struct connection;
 
-/* NULL where no memory can be had. */
 struct connections *connections_new(const struct connections_options *options);
 
 /* Shuts down late connections, and those whose client left and whose end libmicrohttpd missed. Call
  * it each second. */
 void connections_sweep(struct connections *connections);
 
-/* No connection may be left. */
+/* Closes those whose first bytes have not come; no others may be open. */
 void connections_free(struct connections *connections);
 
-/* Enters a socket, in the phase WAITING. The socket must stay open until it is removed. `peer` may
- * be of any family, or NULL. */
+/* Enters a socket, in the phase WAITING. The socket must stay open until it is removed. `peer`, its
+ * client's address: of another family than IPv4 or IPv6 it counts as 0.0.0.0. */
 struct connection *connections_add(struct connections *connections, int fd,
-				   const struct sockaddr *peer);
+				   const struct sockaddr_storage *peer);
 void connections_remove(struct connection *connection);
+
+/* The newest one of that socket. */
+struct connection *connections_find(struct connections *connections, int fd);
+
+/* The oldest connection beyond the limit that has sent nothing, where these are too many; or NULL.
+ */
+struct connection *connections_crowded_out(struct connections *connections);
 
 /*
  * Its first bytes are there. Returns whether it may be served. Of connections beyond the limit half
@@ -91,15 +97,10 @@ bool connection_admit(struct connection *connection, enum connection_kind kind);
 /* Whether it came beyond the limit. */
 bool connection_is_over(const struct connection *connection);
 
-/* Its client may still send when it is closed: see door_linger(). */
-void connection_linger(struct connection *connection);
-bool connection_lingers(const struct connection *connection);
-
 /* Its socket. */
 int connection_fd(const struct connection *connection);
 
-/* The client's address: of IPv4 or IPv6, where it has neither 0.0.0.0. */
-const struct sockaddr *connection_peer(const struct connection *connection, socklen_t *n);
+const struct sockaddr_storage *connection_peer(const struct connection *connection);
 
 /* Of which kind its first request was. */
 enum connection_kind connection_kind(const struct connection *connection);

@@ -1,16 +1,13 @@
 #include "server/http/http_internal.h"
 
-#include <microhttpd.h>
 #include <stddef.h>
 #include <stdlib.h>
-#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "server/ending.h"
 #include "server/http/door.h"
 #include "server/http/tls.h"
-#include "server/messages.h"
 #include "storage/monotonic.h"
 
 #define SWEEP_MS 1000
@@ -23,38 +20,6 @@ static void enter(void *context, struct connection *connection, enum connection_
 	http_lanes_enter(http->lanes, connection, kind);
 }
 
-/* The plain end of a connection by TLS. */
-static void take_plain(void *context, int fd, const struct sockaddr *peer)
-{
-	const struct http *http = context;
-
-	door_take(http->door, fd, peer);
-}
-
-void http_linger(const struct http *http, const struct connection *connection)
-{
-	int fd = connection_fd(connection);
-	char byte;
-
-	struct door *door = atomic_load(&http->door); /* NULL for a moment behind the start */
-
-	if (door &&
-	    (connection_lingers(connection) || recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0))
-		door_linger(door, fd);
-}
-
-/* What is answered where there is no memory to make another answer. */
-static struct MHD_Response *make_exhausted(void)
-{
-	struct str body = STR(FULL_REFUSAL);
-	struct MHD_Response *response = MHD_create_response_from_buffer(
-		body.n, (void *)(uintptr_t)body.p, MHD_RESPMEM_PERSISTENT);
-
-	if (response)
-		MHD_add_response_header(response, "Content-Type", "application/x-amz-json-1.0");
-	return response;
-}
-
 static void sweep(struct crew_job *job, bool is_late)
 {
 	struct http *http = (struct http *)((char *)job - offsetof(struct http, sweep));
@@ -62,21 +27,6 @@ static void sweep(struct crew_job *job, bool is_late)
 	(void)is_late;
 	connections_sweep(http->connections);
 	(void)!crew_take_in(http->delays, job, SWEEP_MS); /* false at the end */
-}
-
-static bool start_tls(struct http *http, int fd)
-{
-	const struct http_options *options = &http->options;
-	const struct tls_options tls = {
-		.listener = fd,
-		.threads = options->threads,
-		.limit = options->room.within + options->room.beyond,
-		.request_s = options->request_timeout_s,
-		.deliver = take_plain,
-		.context = http,
-	};
-
-	return tls_start(options->tls, &tls);
 }
 
 /* The parts, in the order in which they need each other. False where one does not start; `fd` is
@@ -94,42 +44,35 @@ static bool start_http_parts(struct http *http, int fd)
 		.stats = &options->stats->connections,
 	};
 
-	http->exhausted = make_exhausted();
 	http->connections = connections_new(&limits);
-	http->lanes = http->exhausted && http->connections ? http_lanes_new(http) : NULL;
-	if (!http->lanes) {
+	http->lanes = http_lanes_new(http);
+	http->sweep.run = sweep;
+	if (options->certificate)
+		http->tls =
+			tls_new(options->certificate, options->room.within + options->room.beyond,
+				options->request_timeout_s);
+	if (!http->lanes || (options->certificate && !http->tls)) {
 		close(fd);
 		return false;
 	}
-	const struct door_options door = {options->tls ? -1 : fd, http->connections,
-					  options->room.beyond / 2, enter, http};
+	const struct door_options door = {fd, http->tls, http->connections, enter, http};
 	http->door = door_open(&door);
-	if (!http->door) {
-		if (options->tls)
-			close(fd);
-		return false;
-	}
-	http->sweep.run = sweep;
-	if (crew_take_in(http->delays, &http->sweep, SWEEP_MS) &&
-	    (!options->tls || start_tls(http, fd)))
-		return true;
-	crew_stop(http->delays);
-	door_close(http->door);
-	return false;
+	return http->door && crew_take_in(http->delays, &http->sweep, SWEEP_MS);
 }
 
-/* When the door is closed, or was never open. */
+/* Ends what has started. */
 static void http_free(struct http *http)
 {
+	crew_stop(http->delays);
+	if (http->door)
+		door_close(http->door);
+	crew_stop(http->aside); /* libmicrohttpd must have no suspended connection */
 	if (http->lanes)
 		http_lanes_free(http->lanes);
-	if (http->door)
-		door_free(http->door);
 	http_exchange_free_idle(http);
-	if (http->connections)
-		connections_free(http->connections);
-	if (http->exhausted)
-		MHD_destroy_response(http->exhausted);
+	connections_free(http->connections);
+	if (http->tls)
+		tls_end(http->tls, TLS_DRAIN_MS);
 	crew_free(http->aside);
 	crew_free(http->delays);
 	free(http);
@@ -172,7 +115,6 @@ unsigned http_port(const struct http *http)
 void http_stop(struct http *http, unsigned wait_ms)
 {
 	const struct timespec moment = {0, 1000000};
-	struct tls *tls = http->options.tls;
 	int64_t end_ms =
 		monotonic_ms() + wait_ms; /* by the clock: on a busy machine a moment can be many */
 
@@ -182,12 +124,6 @@ void http_stop(struct http *http, unsigned wait_ms)
 	while (atomic_load(&http->options.stats->requests) > 0 && monotonic_ms() < end_ms)
 		nanosleep(&moment, NULL);
 	atomic_store(&http->is_drained, true);
-	if (tls)
-		tls_quiesce(tls);
 	ending_part("connections and the threads of requests");
-	door_close(http->door);
-	crew_stop(http->aside); /* libmicrohttpd must have no suspended connection */
 	http_free(http);
-	if (tls)
-		tls_stop(tls, TLS_DRAIN_MS);
 }

@@ -130,7 +130,7 @@ struct http_stats {
 struct http_options {
 	const char *host;
 	unsigned short port;       /* 0: any free one */
-	struct tls *tls;           /* by which clients speak, not started; NULL: none */
+	struct tls_context *certificate; /* by which clients speak TLS; NULL: they do not */
 	unsigned threads;          /* that share the connections */
 	struct connections_room room; /* for connections */
 	struct connections_share remote, loopback; /* see connections.h */

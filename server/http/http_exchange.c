@@ -1,5 +1,6 @@
 #include "server/http/http_internal.h"
 
+#include <microhttpd.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -95,6 +96,22 @@ void http_exchange_keep_reply(struct exchange *exchange)
 	exchange->head.headers = (struct headers){0};
 	arena_free(exchange->arena);
 	exchange->arena = rest;
+}
+
+static void resume(struct crew_job *job, bool is_late)
+{
+	struct exchange *exchange = (struct exchange *)job;
+
+	(void)is_late;
+	exchange->is_resumed = true;
+	MHD_resume_connection(exchange->mhd); /* it is the connection's thread's again */
+}
+
+void http_exchange_resume_in(struct exchange *exchange, uint64_t ms)
+{
+	exchange->job.run = resume;
+	if (ms == 0 || !crew_take_in(exchange->http->delays, &exchange->job, ms))
+		resume(&exchange->job, false);
 }
 
 /* The target without http://AUTHORITY, as clients send it to proxies. RFC 9112, 3.2.2: a server

@@ -8,8 +8,8 @@
  *   http_exchange.c  a request and its reply, and their memory
  *   http_intake.c    the head, whether the body may come, the body
  *   framing.c        whether a head can be read in one way only
- *   http_reply.c     compression, headers, sending
- *   http_slow.c      answers that wait, bodies that come in pieces, bodies that grow
+ *   http_reply.c     compression, headers, sending, bodies in pieces, bodies that grow
+ *   http_linger.c    what comes behind the last answer
  *   http.c           start and stop
  */
 #ifndef DYNALITH_SERVER_HTTP_HTTP_INTERNAL_H
@@ -29,7 +29,6 @@
 #define HTTP_HEAD_SHARE (24 * 1024)
 
 struct MHD_Connection;
-struct MHD_Response;
 struct lane;
 struct lanes;
 
@@ -60,7 +59,6 @@ struct outgoing {
 	const char *coding; /* or NULL */
 	uint32_t crc; /* of the body, as it is sent */
 	bool is_handled, is_answered;
-	bool is_piece_due; /* of a body that is sent in pieces */
 };
 
 /* One request and its reply. */
@@ -74,6 +72,7 @@ struct exchange {
 	struct head head;
 	bool is_started, is_early, is_over,
 		is_long_write; /* over: beyond a limit of connections or requests */
+	bool is_resumed;       /* by http_exchange_resume_in(), when its time had come */
 	enum http_problem problem;
 	enum http_haste haste;
 	struct lane *lane;
@@ -87,8 +86,9 @@ struct exchange {
 struct http {
 	struct http_options options;
 	struct lanes *lanes;
-	struct door *_Atomic door;
-	struct MHD_Response *exhausted; /* 503, for where there is no memory to make an answer */
+	struct door *door;
+	struct tls *tls;                /* or NULL */
+	atomic_uint lingering;          /* sockets: see http_linger() */
 	struct crew *aside;             /* for long requests */
 	struct crew *delays;            /* for what waits */
 	struct crew_job sweep;          /* of connections, each second */
@@ -110,9 +110,8 @@ void http_lanes_free(struct lanes *lanes);
 /* The CPU time in nanoseconds that a request on this lane may take there. 0: any. */
 uint64_t http_lane_slice(const struct lane *lane);
 
-/* `n` bytes of the exchange's body came. Where its lane reads bodies without a pause, this suspends
- * the connection for some milliseconds. */
-void http_lane_pace(struct exchange *exchange, size_t n);
+/* `n` bytes of a body came: for how long the lane should not read on from this connection. */
+uint64_t http_lane_pause_ms(struct lane *lane, size_t n);
 
 /* libmicrohttpd's callbacks: a request line has come; the head, the next *data_size bytes of the
  * body, or its end; the request is over. */
@@ -122,9 +121,12 @@ bool http_serve_request(struct exchange *exchange, struct MHD_Connection *mhd, c
 			const char *version, const char *data, size_t *data_size);
 void http_serve_end(struct exchange *exchange);
 
-/* libmicrohttpd is about to close the connection: keeps its socket at the door while the client may
- * still send. */
-void http_linger(const struct http *http, const struct connection *connection);
+/*
+ * libmicrohttpd is about to close the connection: reads and discards what the client still sends,
+ * until it closes its side, for some seconds at most. The kernel would reset a connection that is
+ * closed with unread bytes, often before the client has read the answer (RFC 9112, 9.6).
+ */
+void http_linger(struct http *http, const struct connection *connection);
 
 /* A cleared one, counted as under way; and its end. */
 struct exchange *http_exchange_new(struct http *http);
@@ -140,6 +142,9 @@ void http_exchange_start_over(struct exchange *exchange);
 /* Where the request holds much memory, frees all of it but the reply. */
 void http_exchange_keep_reply(struct exchange *exchange);
 
+/* Resumes the suspended connection in so many milliseconds, by another thread. */
+void http_exchange_resume_in(struct exchange *exchange, uint64_t ms);
+
 /* The request as the handler sees it, without its body. */
 struct http_request http_exchange_request(struct exchange *exchange);
 
@@ -152,13 +157,6 @@ void http_intake_head(struct exchange *exchange, const char *version);
 void http_intake_body(struct exchange *exchange, const char *data, size_t n);
 /* Sets the request's body, as sent and decompressed; or the problem. */
 void http_intake_finish(struct exchange *exchange, struct http_request *request);
-
-/* Whether the reply waits; then the connection is to be suspended, and http_slow_wait() called,
- * which resumes it in time. */
-bool http_slow_is(const struct exchange *exchange);
-void http_slow_wait(struct exchange *exchange);
-/* The reply's body in pieces, with pauses. */
-struct MHD_Response *http_slow_response(struct exchange *exchange);
 
 /* Does all that needs no thread of the connection: compression, memory. */
 void http_reply_prepare(struct exchange *exchange);

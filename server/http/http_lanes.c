@@ -13,8 +13,6 @@
 #include "server/http/http_internal.h"
 
 #include <microhttpd.h>
-#include <pthread.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -29,49 +27,24 @@
 #define LANE_SLACK                                                                                 \
 	4 /* connections that libmicrohttpd still counts when it has said that they are closed */
 
-/* A connection that was handed to a lane whose thread has not taken it in. */
-struct arrival {
-	struct arrival *next;
-	struct connection *connection;
-};
-
 struct lane {
 	struct http *http;
 	struct MHD_Daemon *daemon; /* NULL: it has not started */
 	atomic_uint count;         /* of connections */
-	pthread_mutex_t mutex;     /* of all below */
-	struct arrival *arriving;
-	size_t paced;              /* bytes of bodies since then */
+	size_t paced;              /* bytes of bodies since then; of the lane's thread, as is: */
 	int64_t paced_since_ms;
-	struct exchange *paused;   /* their connections are suspended, until `pause` is over */
-	struct crew_job pause;
 };
 
 struct lanes {
 	struct http *http;
-	unsigned most;
-	atomic_uint count;
+	unsigned most, count; /* `count`: of those that have started; of the door's thread */
 	struct lane vital;
 	struct lane v[];
 };
 
-/* Takes the arrival with this socket, or NULL. */
-static struct connection *take_arrival(struct lane *lane, int fd)
+static unsigned count_of(const struct lane *lane)
 {
-	struct connection *connection = NULL;
-
-	pthread_mutex_lock(&lane->mutex);
-	struct arrival **at = &lane->arriving;
-	while (*at && connection_fd((*at)->connection) != fd)
-		at = &(*at)->next;
-	struct arrival *found = *at;
-	if (found) {
-		*at = found->next;
-		connection = found->connection;
-	}
-	pthread_mutex_unlock(&lane->mutex);
-	free(found);
-	return connection;
+	return atomic_load_explicit(&lane->count, memory_order_relaxed);
 }
 
 /* It is closed, or about to be. */
@@ -89,7 +62,7 @@ static void on_connection(void *context, struct MHD_Connection *mhd, void **stat
 	int fd = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
 
 	if (code == MHD_CONNECTION_NOTIFY_STARTED) {
-		*state = take_arrival(lane, fd);
+		*state = connections_find(lane->http->connections, fd);
 	} else {
 		http_linger(lane->http, *state);
 		drop(lane, *state);
@@ -109,53 +82,24 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *mhd, con
 /* A request waits for one request of each other connection of its lane. So these share a slice. */
 uint64_t http_lane_slice(const struct lane *lane)
 {
-	unsigned count = atomic_load_explicit(&lane->count, memory_order_relaxed);
+	unsigned count = count_of(lane);
 	uint64_t all = lane->http->options.slice_ns, share = all / (count > 0 ? count : 1);
 
 	return share > SLICE_LEAST_NS || all == 0 ? share : SLICE_LEAST_NS;
 }
 
-/* The moment is over: those that were suspended go on. */
-static void end_lane_pause(struct crew_job *job, bool is_late)
-{
-	struct lane *lane = (struct lane *)((char *)job - offsetof(struct lane, pause));
-
-	(void)is_late;
-	pthread_mutex_lock(&lane->mutex);
-	struct exchange *paused = lane->paused, *next;
-	lane->paused = NULL;
-	lane->paced = 0;
-	pthread_mutex_unlock(&lane->mutex);
-	for (; paused; paused = next) {
-		next = paused->next; /* resumed, it is its lane's */
-		MHD_resume_connection(paused->mhd);
-	}
-}
-
 /* Bodies that come as fast as they are read would take all of the lane's time. */
-void http_lane_pace(struct exchange *exchange, size_t n)
+uint64_t http_lane_pause_ms(struct lane *lane, size_t n)
 {
-	struct lane *lane = exchange->lane;
-	int64_t now_ms;
-
 	if (n < PACED_FROM)
-		return;
-	now_ms = monotonic_ms();
-	pthread_mutex_lock(&lane->mutex);
+		return 0;
+	int64_t now_ms = monotonic_ms();
 	if (now_ms - lane->paced_since_ms >= PACE_MS) {
 		lane->paced_since_ms = now_ms;
 		lane->paced = 0;
 	}
 	lane->paced += n;
-	bool is_paused = lane->paced > PACE_BYTES &&
-			 atomic_load_explicit(&lane->count, memory_order_relaxed) > 1;
-	if (is_paused &&
-	    (lane->paused || crew_take_in(lane->http->delays, &lane->pause, PACE_MS))) {
-		MHD_suspend_connection(exchange->mhd);
-		exchange->next = lane->paused;
-		lane->paused = exchange;
-	}
-	pthread_mutex_unlock(&lane->mutex);
+	return count_of(lane) > 1 && lane->paced > PACE_BYTES ? PACE_MS : 0;
 }
 
 static void *on_uri(void *context, const char *uri, struct MHD_Connection *mhd)
@@ -183,8 +127,6 @@ static bool start_daemon_lane(struct lanes *lanes, struct lane *lane)
 		MHD_USE_AUTO_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_NO_LISTEN_SOCKET;
 
 	lane->http = lanes->http;
-	pthread_mutex_init(&lane->mutex, NULL);
-	lane->pause.run = end_lane_pause;
 	lane->daemon = MHD_start_daemon(
 		flags, 0, NULL, NULL, on_request, lane, MHD_OPTION_NOTIFY_CONNECTION, on_connection,
 		lane, MHD_OPTION_URI_LOG_CALLBACK, on_uri, lane, MHD_OPTION_NOTIFY_COMPLETED,
@@ -192,8 +134,6 @@ static bool start_daemon_lane(struct lanes *lanes, struct lane *lane)
 		(unsigned)(LANE_CONNECTIONS + LANE_SLACK), MHD_OPTION_CONNECTION_MEMORY_LIMIT,
 		(size_t)HTTP_CONNECTION_MEMORY, MHD_OPTION_THREAD_STACK_SIZE, (size_t)THREAD_STACK,
 		MHD_OPTION_END);
-	if (!lane->daemon)
-		pthread_mutex_destroy(&lane->mutex);
 	return lane->daemon != NULL;
 }
 
@@ -212,82 +152,47 @@ struct lanes *http_lanes_new(struct http *http)
 	return NULL;
 }
 
-/* The lane with the fewest connections; NULL where there is none that has room. */
-static struct lane *emptiest(struct lanes *lanes)
-{
-	struct lane *best = NULL;
-
-	for (unsigned i = 0; i < atomic_load(&lanes->count); i++) {
-		struct lane *lane = &lanes->v[i];
-
-		if (!best || atomic_load_explicit(&lane->count, memory_order_relaxed) <
-				     atomic_load_explicit(&best->count, memory_order_relaxed))
-			best = lane;
-	}
-	return best && atomic_load_explicit(&best->count, memory_order_relaxed) < LANE_CONNECTIONS
-		       ? best
-		       : NULL;
-}
-
+/* The lane with the fewest connections, or a new one; NULL where no lane has room. */
 static struct lane *choose(struct lanes *lanes)
 {
-	struct lane *best = emptiest(lanes);
-	unsigned count = atomic_load(&lanes->count);
-	bool is_free = best && atomic_load_explicit(&best->count, memory_order_relaxed) == 0;
+	unsigned n = lanes->count;
+	struct lane *best = NULL;
 
-	if (is_free || (best && count >= lanes->http->options.threads) || count == lanes->most ||
-	    !start_daemon_lane(lanes, &lanes->v[count]))
-		return best;
-	atomic_store(&lanes->count, count + 1);
-	atomic_store(&lanes->http->options.stats->lanes, count + 1);
-	return &lanes->v[count];
-}
-
-static bool has_room(const struct lane *lane)
-{
-	return atomic_load_explicit(&lane->count, memory_order_relaxed) < LANE_CONNECTIONS;
+	for (unsigned i = 0; i < n; i++) {
+		if (!best || count_of(&lanes->v[i]) < count_of(best))
+			best = &lanes->v[i];
+	}
+	bool is_full = !best || count_of(best) >= LANE_CONNECTIONS;
+	bool is_wanted = is_full || (n < lanes->http->options.threads && count_of(best) > 0);
+	if (!is_wanted || n == lanes->most || !start_daemon_lane(lanes, &lanes->v[n]))
+		return is_full ? NULL : best;
+	lanes->count++;
+	atomic_store(&lanes->http->options.stats->lanes, lanes->count);
+	return &lanes->v[n];
 }
 
 void http_lanes_enter(struct lanes *lanes, struct connection *connection, enum connection_kind kind)
 {
-	struct lane *lane =
-		kind == CONNECTION_VITAL && has_room(&lanes->vital) ? &lanes->vital : choose(lanes);
+	bool is_vital = kind == CONNECTION_VITAL && count_of(&lanes->vital) < LANE_CONNECTIONS;
+	struct lane *lane = is_vital ? &lanes->vital : choose(lanes);
 	int fd = connection_fd(connection);
-	socklen_t n;
-	const struct sockaddr *peer = connection_peer(connection, &n);
+	const struct sockaddr_storage *peer = connection_peer(connection);
 
 	if (!lane) { /* no thread can be had */
 		connections_remove(connection);
 		close(fd);
 		return;
 	}
-	struct connection *lost = take_arrival(
-		lane, fd); /* libmicrohttpd had no memory for it, and closed its socket */
-	if (lost)
-		drop(lane, lost);
-	struct arrival *arrival = arena_checked(malloc(sizeof(*arrival)));
 	atomic_fetch_add(&lane->count, 1);
-	pthread_mutex_lock(&lane->mutex);
-	*arrival = (struct arrival){lane->arriving, connection};
-	lane->arriving = arrival;
-	pthread_mutex_unlock(&lane->mutex);
-	if (MHD_add_connection(lane->daemon, fd, peer, n) != MHD_YES &&
-	    take_arrival(lane, fd)) /* it has closed the socket */
+	if (MHD_add_connection(lane->daemon, fd, (const struct sockaddr *)peer, sizeof(*peer)) !=
+	    MHD_YES) /* it has closed the socket */
 		drop(lane, connection);
-}
-
-static void end(struct lane *lane)
-{
-	MHD_stop_daemon(lane->daemon);
-	while (lane->arriving) /* libmicrohttpd has closed their sockets, and told nobody */
-		drop(lane, take_arrival(lane, connection_fd(lane->arriving->connection)));
-	pthread_mutex_destroy(&lane->mutex);
 }
 
 void http_lanes_free(struct lanes *lanes)
 {
-	for (unsigned i = 0; i < atomic_load(&lanes->count); i++)
-		end(&lanes->v[i]);
-	end(&lanes->vital);
+	for (unsigned i = 0; i < lanes->count; i++)
+		MHD_stop_daemon(lanes->v[i].daemon);
+	MHD_stop_daemon(lanes->vital.daemon);
 	free(lanes);
 }

@@ -11,6 +11,9 @@
 	4096 /* bytes; smaller replies are sent as they are. AWS: recorded by ScyllaDB's           \
 		Alternator tests */
 
+#define STREAM_LOOK_MS 50  /* between two looks at a stream that had nothing */
+#define STREAM_BLOCK 16384 /* bytes */
+
 /* Whether the connection ends behind the answer. */
 static bool is_last(const struct exchange *exchange)
 {
@@ -84,37 +87,73 @@ static bool add_headers(struct exchange *exchange, struct MHD_Response *response
 	return is_done;
 }
 
-/* Where there is no memory for the answer: the client may try again. */
-static bool send_exhausted(struct exchange *exchange)
+/* Called by libmicrohttpd where the connection takes more. The connection is suspended between two
+ * pieces. */
+static ssize_t read_slow_piece(void *context, uint64_t at, char *out, size_t room)
 {
-	exchange->out.is_answered = true;
-	return MHD_queue_response(exchange->mhd, MHD_HTTP_SERVICE_UNAVAILABLE,
-				  exchange->http->exhausted) == MHD_YES;
+	struct exchange *exchange = context;
+	const struct http_response *reply = &exchange->out.reply;
+	size_t n = reply->body.n - (size_t)at;
+
+	if (at > 0 && !exchange->is_resumed) {
+		MHD_suspend_connection(exchange->mhd);
+		http_exchange_resume_in(exchange, reply->fault.piece_ms);
+		return 0;
+	}
+	exchange->is_resumed = false;
+	n = n < reply->fault.piece_bytes ? n : reply->fault.piece_bytes;
+	n = n < room ? n : room;
+	memcpy(out, reply->body.p + at, n);
+	connection_enter(exchange->connection, CONNECTION_SENDING);
+	return (ssize_t)n;
+}
+
+/* Where nothing is there, the connection is suspended until the next look. A client that reads has
+ * all the time it wants. */
+static ssize_t read_slow_stream(void *context, uint64_t at, char *out, size_t room)
+{
+	struct exchange *exchange = context;
+	struct http_stream *stream = exchange->out.reply.stream;
+
+	(void)at;
+	if (atomic_load(&exchange->http->is_stopping))
+		return MHD_CONTENT_READER_END_OF_STREAM;
+	size_t n = stream->read(stream, out, room);
+	connection_enter(exchange->connection, CONNECTION_SENDING);
+	if (n == 0) {
+		MHD_suspend_connection(exchange->mhd);
+		http_exchange_resume_in(exchange, STREAM_LOOK_MS);
+	}
+	return (ssize_t)n;
+}
+
+static struct MHD_Response *make_response(struct exchange *exchange)
+{
+	const struct http_response *reply = &exchange->out.reply;
+
+	exchange->is_resumed = false;
+	if (reply->stream)
+		return MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, STREAM_BLOCK,
+							 read_slow_stream, exchange, NULL);
+	if (reply->fault.piece_bytes > 0)
+		return MHD_create_response_from_callback(reply->body.n, reply->fault.piece_bytes,
+							 read_slow_piece, exchange, NULL);
+	return MHD_create_response_from_buffer(reply->body.n, (void *)(uintptr_t)reply->body.p,
+					       MHD_RESPMEM_PERSISTENT);
 }
 
 bool http_reply_send(struct exchange *exchange)
 {
 	const struct http_response *reply = &exchange->out.reply;
-	struct str body = reply->body;
-	bool is_slow = reply->fault.piece_bytes > 0 || reply->stream;
 
 	if (reply->fault.is_dropped) /* libmicrohttpd closes the connection */
 		return false;
-	struct MHD_Response *response =
-		is_slow ? http_slow_response(exchange)
-			: MHD_create_response_from_buffer(body.n, (void *)(uintptr_t)body.p,
-							  MHD_RESPMEM_PERSISTENT);
-	if (!response || !add_headers(exchange, response)) {
-		if (response)
-			MHD_destroy_response(response);
-		return send_exhausted(exchange);
-	}
-	enum MHD_Result result =
-		MHD_queue_response(exchange->mhd, (unsigned)reply->status, response);
+	struct MHD_Response *response = arena_checked(make_response(exchange));
+	bool is_queued =
+		add_headers(exchange, response) &&
+		MHD_queue_response(exchange->mhd, (unsigned)reply->status, response) == MHD_YES;
 	MHD_destroy_response(response);
 	exchange->out.is_answered = true;
-	if (exchange->is_early) /* the server waits for what the client still sends */
-		connection_linger(exchange->connection);
 	connection_enter(exchange->connection, CONNECTION_SENDING);
-	return result == MHD_YES;
+	return is_queued;
 }

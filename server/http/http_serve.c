@@ -100,7 +100,6 @@ static bool has_left(void *context)
 static void run_aside(struct crew_job *job, bool is_late)
 {
 	struct exchange *exchange = (struct exchange *)job;
-	struct MHD_Connection *mhd = exchange->mhd;
 
 	if (is_late)
 		http_exchange_give_up(exchange, HTTP_OVERLOADED);
@@ -116,10 +115,7 @@ static void run_aside(struct crew_job *job, bool is_late)
 	}
 	http_reply_prepare(exchange);
 	learn(exchange, thread_cpu_ns() - began_ns);
-	if (http_slow_is(exchange))
-		http_slow_wait(exchange);
-	else
-		MHD_resume_connection(mhd); /* the exchange is the connection's thread's again */
+	http_exchange_resume_in(exchange, exchange->out.reply.fault.delay_ms);
 }
 
 /* The connection's thread comes back to the request when it is done. */
@@ -181,10 +177,10 @@ static enum MHD_Result answer(struct exchange *exchange)
 		return step_aside(exchange);
 	http_reply_prepare(exchange);
 	learn(exchange, began_ns > 0 ? thread_cpu_ns() - began_ns : 0);
-	if (!http_slow_is(exchange))
+	if (exchange->out.reply.fault.delay_ms == 0)
 		return send_reply(exchange);
 	MHD_suspend_connection(exchange->mhd);
-	http_slow_wait(exchange);
+	http_exchange_resume_in(exchange, exchange->out.reply.fault.delay_ms);
 	return MHD_YES;
 }
 
@@ -208,8 +204,13 @@ bool http_serve_request(struct exchange *exchange, struct MHD_Connection *mhd, c
 		result = begin(exchange, mhd, method, version);
 	} else if (*data_size > 0) {
 		if (!exchange->out.is_answered) {
+			uint64_t pause_ms = http_lane_pause_ms(exchange->lane, *data_size);
+
 			http_intake_body(exchange, data, *data_size);
-			http_lane_pace(exchange, *data_size);
+			if (pause_ms > 0) {
+				MHD_suspend_connection(exchange->mhd);
+				http_exchange_resume_in(exchange, pause_ms);
+			}
 		}
 		*data_size = 0;
 	} else if (!exchange->out.is_answered && exchange->out.stage != STAGE_ASIDE) {
@@ -226,12 +227,12 @@ bool http_serve_request(struct exchange *exchange, struct MHD_Connection *mhd, c
  */
 static bool has_too_many_parameters(struct str target)
 {
-	const char *mark = memchr(target.p, '?', target.n), *end = target.p + target.n;
+	const char *mark = strchr(target.p, '?');
 	unsigned count = 0;
 
-	for (const char *at = mark; at && count <= PARAMETERS_MAX; count++)
-		at = at + 1 < end ? memchr(at + 1, '&', (size_t)(end - at - 1)) : NULL;
-	return count > PARAMETERS_MAX || (count > 0 && target.n > QUERIED_TARGET_MAX);
+	for (const char *at = mark; at; at = strchr(at + 1, '&'))
+		count++;
+	return count > PARAMETERS_MAX || (mark && target.n > QUERIED_TARGET_MAX);
 }
 
 struct exchange *http_serve_begin(struct http *http, struct connection *connection,

@@ -2,7 +2,7 @@
  * tls - decrypts TLS connections before HTTP sees them. Only the files server/http/tls* know
  * OpenSSL's TLS.
  *
- * Threads of its own accept, do the handshakes and carry bytes between each client and a pair of
+ * The door's thread does the handshakes here, and carries bytes between each client and a pair of
  * sockets, whose other end is served like any plain connection. So no worker sees a client that
  * stalls in its handshake. Neither direction reads on before its bytes are written: at most 16 KB
  * wait for each, beside the kernel's socket buffers. The end of one direction is passed on, so
@@ -17,51 +17,34 @@
 #ifndef DYNALITH_SERVER_HTTP_TLS_H
 #define DYNALITH_SERVER_HTTP_TLS_H
 
-#include <stdbool.h>
 #include <sys/socket.h>
-
-#include "core/arena.h"
-#include "core/str.h"
 
 #define TLS_FILES 3 /* open files for each connection */
 
 struct tls;
+struct tls_context;
 
-/* Takes over a socket that is not blocking, and closes it, also where it cannot serve it. From
- * several threads, one at a time. */
-typedef void tls_deliver(void *context, int fd, const struct sockaddr *peer);
+/*
+ * `limit`: connections, with handshakes. `request_s`: how long a client may take for an answer
+ * whose connection has ended on our side; at most as long for its handshake. NULL where no file can
+ * be opened.
+ */
+struct tls *tls_new(struct tls_context *certificate, unsigned limit, unsigned request_s);
 
-struct tls_options {
-	int listener;       /* a listening socket that is not blocking; ours from now on */
-	unsigned threads;
-	unsigned limit;     /* connections, with handshakes */
-	unsigned request_s; /* how long a client may take for an answer whose connection has ended
-			       on our side; at most as long for its handshake */
-	tls_deliver *deliver;
-	void *context;
-};
+/* A descriptor that can be read when there is work. */
+int tls_poller(const struct tls *tls);
 
-/* Reads the files, whose names must stay. NULL, with *problem set to one line in the arena, where
- * they are no certificate with its key. */
-struct tls *tls_new(struct arena *arena, const char *certificate, const char *key,
-		    struct str *problem);
+/* Takes over a client's socket, or closes it. */
+void tls_take(struct tls *tls, int fd, const struct sockaddr_storage *peer);
 
-/* Reads the files again: new connections get the new pair. False, with *problem set, where the old
- * pair stays. */
-bool tls_reload(struct tls *tls, struct arena *arena, struct str *problem);
+/* Takes over the plain end of a connection, and closes it in the end. */
+typedef void tls_deliver(void *context, int fd, const struct sockaddr_storage *peer);
 
-/* Accepts connections and delivers their plain ends. False where no thread can be had; the
- * listening socket is closed then. */
-bool tls_start(struct tls *tls, const struct tls_options *options);
+/* Does the work that is due. Call it at least each second. */
+void tls_work(struct tls *tls, tls_deliver *deliver, void *context);
 
-/* From here on nothing is accepted, and nothing delivered. */
-void tls_quiesce(struct tls *tls);
-
-/* When all delivered sockets are closed: sends the rest of their answers, for up to `wait_ms`, and
- * ends the threads. */
-void tls_stop(struct tls *tls, unsigned wait_ms);
-
-/* Not while it runs. NULL is nothing. */
-void tls_dispose(struct tls *tls);
+/* When all plain ends are closed: sends the rest of their answers, for up to `wait_ms`, and frees
+ * `tls`. */
+void tls_end(struct tls *tls, unsigned wait_ms);
 
 #endif

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>
+#include <openssl/ssl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -184,6 +185,8 @@ struct tls_context *tls_context_new(struct arena *arena, const char *certificate
 
 void tls_context_free(struct tls_context *context)
 {
+	if (!context)
+		return;
 	SSL_CTX_free(context->pair);
 	pthread_mutex_destroy(&context->mutex);
 	free(context);

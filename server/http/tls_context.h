@@ -11,18 +11,19 @@
 #ifndef DYNALITH_SERVER_HTTP_TLS_CONTEXT_H
 #define DYNALITH_SERVER_HTTP_TLS_CONTEXT_H
 
-#include <openssl/ssl.h>
 #include <stdbool.h>
 
 #include "core/arena.h"
 #include "core/str.h"
 
+struct ssl_st; /* SSL of OpenSSL */
 struct tls_context;
 
 /* NULL, with *problem set to one line (in the arena), where the files are no such pair. The names
  * of the files must stay. An expired certificate is logged. */
 struct tls_context *tls_context_new(struct arena *arena, const char *certificate, const char *key,
 				    struct str *problem);
+/* NULL is nothing. */
 void tls_context_free(struct tls_context *context);
 
 /* Reads the files again. False, with *problem set, where the old pair stays. */
@@ -30,7 +31,7 @@ bool tls_context_reload(struct tls_context *context, struct arena *arena, struct
 
 /* The server's side of a new connection, by the pair of now; NULL where memory is short. From any
  * thread. */
-SSL *tls_context_accept(struct tls_context *context);
+struct ssl_st *tls_context_accept(struct tls_context *context);
 
 /* Call it before OpenSSL is used for TLS: ignores the machine's openssl.cnf, as sigv4.c does. */
 void tls_context_prepare(void);

@@ -37,16 +37,17 @@ static struct connections_share connections_share_of(const struct config *config
 	};
 }
 
-void front_set(struct http_options *http, const struct config *config, struct tls *tls)
+void front_set(struct http_options *http, const struct config *config,
+	       struct tls_context *certificate)
 {
 	http->host = config->host;
 	http->port = (unsigned short)config->port;
 	http->threads = instance_workers(config);
-	limit_connections(http, (unsigned)config->connection_limit, tls);
+	limit_connections(http, (unsigned)config->connection_limit, certificate);
 	http->idle_timeout_s = (unsigned)config->idle_timeout;
 	http->request_timeout_s = (unsigned)config->request_timeout;
 	http->remote = connections_share_of(config, false);
 	http->loopback = connections_share_of(config, true);
-	http->tls = tls;
+	http->certificate = certificate;
 	http->slice_ns = (uint64_t)config->request_slice_ms * 1000000;
 }

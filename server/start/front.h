@@ -7,10 +7,11 @@
 #include "server/http/http.h"
 #include "server/start/config.h"
 
-struct tls;
+struct tls_context;
 
-/* Adds it to the instance's limits (instance_limits). `tls` may be NULL. Warns where the limit of
- * open files leaves room for fewer connections than the options want. */
-void front_set(struct http_options *http, const struct config *config, struct tls *tls);
+/* Adds it to the instance's limits (instance_limits). `certificate` may be NULL. Warns where the
+ * limit of open files leaves room for fewer connections than the options want. */
+void front_set(struct http_options *http, const struct config *config,
+	       struct tls_context *certificate);
 
 #endif

@@ -38,7 +38,7 @@
 #include "server/tools/rollout_table.h"
 #include "server/tools/who_decides.h"
 #include "server/importers/apply.h"
-#include "server/http/tls.h"
+#include "server/http/tls_context.h"
 #include "server/version.h"
 #include "storage/store/sqlite/sqlite_store.h"
 
@@ -56,7 +56,7 @@ extern char **environ; /* no header of POSIX declares it */
 struct parts {
 	struct arena *arena;
 	const struct config *config;
-	struct tls *tls; /* NULL: clients speak plain HTTP */
+	struct tls_context *tls; /* NULL: clients speak plain HTTP */
 	struct instance *instance;
 	struct http *http;
 	struct err err; /* of `code`, which start_parts() sets */
@@ -142,7 +142,7 @@ static void reload(const struct parts *parts)
 	struct arena *arena = arena_new(0);
 	struct str problem;
 
-	if (tls_reload(parts->tls, arena, &problem))
+	if (tls_context_reload(parts->tls, arena, &problem))
 		log_line(LOG_INFO, "new connections get the certificate of %s as it is now",
 			 parts->config->tls_cert);
 	else
@@ -257,7 +257,7 @@ static void serve_until_signal(const struct parts *parts, const sigset_t *signal
 /* The certificate, before the data is opened. SIGHUP is waited for with TLS only; else it ends the
  * process as ever. */
 static bool prepare_tls(struct arena *arena, const struct config *config, sigset_t *signals,
-			struct tls **tls)
+			struct tls_context **tls)
 {
 	struct str problem;
 
@@ -266,7 +266,7 @@ static bool prepare_tls(struct arena *arena, const struct config *config, sigset
 		return true;
 	sigaddset(signals, SIGHUP);
 	pthread_sigmask(SIG_BLOCK, signals, NULL);
-	*tls = tls_new(arena, config->tls_cert, config->tls_key, &problem);
+	*tls = tls_context_new(arena, config->tls_cert, config->tls_key, &problem);
 	if (!*tls)
 		fprintf(stderr, "dynalith: " STR_FMT "\n", STR_ARG(problem));
 	return *tls != NULL;
@@ -284,7 +284,7 @@ static int run_server(struct arena *arena, const struct config *config, sigset_t
 	else
 		fprintf(stderr, "dynalith: " STR_FMT "\n", STR_ARG(parts.err.message));
 	instance_close(parts.instance);
-	tls_dispose(parts.tls);
+	tls_context_free(parts.tls);
 	if (config_names(config->remove_on_exit))
 		unlink(config->remove_on_exit);
 	return parts.code == OK ? EXIT_DONE : EXIT_FAILED;

@@ -25,7 +25,7 @@ static struct connection *add(struct connections *all, int *own, int *peer)
 		abort();
 	*own = pair[0];
 	*peer = pair[1];
-	return connections_add(all, pair[0], NULL);
+	return connections_add(all, pair[0], &(struct sockaddr_storage){.ss_family = AF_UNIX});
 }
 
 static void drop(struct connection *connection, int own, int peer)
@@ -94,18 +94,22 @@ TEST(few_beyond_the_limit_are_admitted)
 static struct connection *add_from(struct connections *all, const char *address, int *own,
 				   int *peer)
 {
-	struct sockaddr_in v4 = {.sin_family = AF_INET};
-	struct sockaddr_in6 v6 = {.sin6_family = AF_INET6};
-	bool is_v6 = inet_pton(AF_INET6, address, &v6.sin6_addr) == 1;
+	union {
+		struct sockaddr_storage any;
+		struct sockaddr_in v4;
+		struct sockaddr_in6 v6;
+	} from = {.any.ss_family = AF_INET6};
 	int pair[2];
 
-	if ((!is_v6 && inet_pton(AF_INET, address, &v4.sin_addr) != 1) ||
+	if (inet_pton(AF_INET6, address, &from.v6.sin6_addr) != 1)
+		from.any.ss_family = AF_INET;
+	if ((from.any.ss_family == AF_INET &&
+	     inet_pton(AF_INET, address, &from.v4.sin_addr) != 1) ||
 	    socketpair(AF_UNIX, SOCK_STREAM, 0, pair) != 0)
 		abort();
 	*own = pair[0];
 	*peer = pair[1];
-	return connections_add(all, pair[0],
-			       is_v6 ? (struct sockaddr *)&v6 : (struct sockaddr *)&v4);
+	return connections_add(all, pair[0], &from.any);
 }
 
 /* Which of the connections are over, as digits. */
@@ -126,6 +130,33 @@ static void check_addresses(const struct connections_options *options, const cha
 	CHECK(!connection_is_over(v[0]));
 	drop(v[0], own[0], peer[0]);
 	connections_free(all);
+}
+
+TEST(the_oldest_silent_one_makes_room_beyond_the_limit)
+{
+	const struct connections_options options = {
+		.limit = 1, .over = 4, .idle_s = 100, .request_s = 100};
+	struct connections *all = connections_new(&options);
+	struct connection *v[5];
+	int own[5], peer[5];
+	char byte;
+
+	for (int i = 0; i < 4; i++) {
+		CHECK(!connections_crowded_out(all));
+		v[i] = add(all, &own[i], &peer[i]);
+	}
+	CHECK(connections_find(all, own[2]) == v[2] && !connections_find(all, -1));
+	CHECK(connections_crowded_out(all) == v[1]); /* two may wait */
+	CHECK(connection_admit(v[1], CONNECTION_ORDINARY) && !connections_crowded_out(all));
+	v[4] = add(all, &own[4], &peer[4]);
+	CHECK(connections_crowded_out(all) == v[2]);
+	drop(v[2], own[2], peer[2]);
+	CHECK(!connections_crowded_out(all));
+	drop(v[1], own[1], peer[1]);
+	connections_free(all);
+	CHECK_INT(recv(peer[3], &byte, 1, 0), 0); /* silent ones are closed */
+	for (int i = 0; i < 5; i++)
+		close(i == 1 || i == 2 ? -1 : peer[i]);
 }
 
 TEST(an_address_has_its_share)
@@ -334,6 +365,7 @@ TEST(few_open_files_leave_room_for_all_connections_that_are_let_in)
 }
 
 TEST_MAIN(TEST_CASE(beyond_the_limit_is_over), TEST_CASE(few_beyond_the_limit_are_admitted),
+	  TEST_CASE(the_oldest_silent_one_makes_room_beyond_the_limit),
 	  TEST_CASE(an_address_has_its_share), TEST_CASE(an_address_has_its_share_of_requests),
 	  TEST_CASE(a_slow_request_makes_the_next_ones_slow), TEST_CASE(a_phase_ends),
 	  TEST_CASE(a_request_that_waits_for_us_is_not_late),
