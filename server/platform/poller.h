@@ -11,19 +11,11 @@
 
 #define POLLER_EVENTS 128 /* that poller_wait() returns at most */
 
-enum {
-	POLLER_READ = 1,
-	POLLER_WRITE = 2,
-	POLLER_GONE = 4, /* the peer neither reads nor sends any more. Reported with the others too;
-			    watched alone, reported once */
-	POLLER_EDGE = 8, /* with POLLER_READ: reports bytes once, and more bytes again */
-	POLLER_SHARED = 16 /* with POLLER_READ: of several pollers that wait, the system need not
-			      wake all */
-};
+enum { POLLER_READ = 1, POLLER_WRITE = 2 }; /* reported as long as it can be done, or would fail */
 
 struct poller_event {
 	void *context;
-	unsigned ready; /* POLLER_READ, _WRITE, _GONE */
+	unsigned ready; /* POLLER_READ, _WRITE */
 };
 
 /* A descriptor that is closed on exec, or -1. */

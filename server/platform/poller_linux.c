@@ -9,23 +9,11 @@ int poller_open(void)
 	return epoll_create1(EPOLL_CLOEXEC);
 }
 
-/* POLLER_GONE needs no bit: epoll always reports it. Alone, it becomes a watch by edge, or the
- * event would come again and again. */
-static uint32_t events_of(unsigned wanted)
-{
-	uint32_t events =
-		(wanted & POLLER_READ ? EPOLLIN : 0u) | (wanted & POLLER_WRITE ? EPOLLOUT : 0u);
-
-	if (wanted & POLLER_EDGE)
-		events |= EPOLLRDHUP | EPOLLET;
-	if (wanted & POLLER_SHARED)
-		events |= EPOLLEXCLUSIVE;
-	return events ? events : EPOLLET;
-}
-
 bool poller_watch(int poller, int fd, unsigned watched, unsigned wanted, void *context)
 {
-	struct epoll_event event = {.events = events_of(wanted), .data.ptr = context};
+	struct epoll_event event = {.events = (wanted & POLLER_READ ? EPOLLIN : 0u) |
+					      (wanted & POLLER_WRITE ? EPOLLOUT : 0u),
+				    .data.ptr = context};
 
 	if (watched == wanted)
 		return true;
@@ -45,9 +33,8 @@ int poller_wait(int poller, struct poller_event *events, int wait_ms)
 		uint32_t is = found[i].events;
 
 		events[i].context = found[i].data.ptr;
-		events[i].ready = (is & (EPOLLIN | EPOLLRDHUP) ? POLLER_READ : 0u) |
-				  (is & EPOLLOUT ? POLLER_WRITE : 0u) |
-				  (is & (EPOLLHUP | EPOLLERR) ? POLLER_GONE : 0u);
+		events[i].ready = (is & ~(uint32_t)EPOLLOUT ? POLLER_READ : 0u) |
+				  (is & ~(uint32_t)EPOLLIN ? POLLER_WRITE : 0u);
 	}
 	return n;
 }

@@ -58,34 +58,6 @@ TEST(what_can_be_read_is_reported_until_it_is_read)
 	close_fixture(&f);
 }
 
-TEST(an_edge_is_reported_once)
-{
-	struct fixture f = open_fixture();
-
-	CHECK(poller_watch(f.poller, f.pair[0], 0, POLLER_READ | POLLER_EDGE, &f));
-	CHECK_INT(platform_send(f.pair[1], "a", 1), 1);
-	CHECK_INT(ready(&f, LONG_MS), POLLER_READ);
-	CHECK_INT(ready(&f, SHORT_MS), 0);
-	CHECK_INT(platform_send(f.pair[1], "b", 1), 1);
-	CHECK_INT(ready(&f, LONG_MS), POLLER_READ);
-	CHECK(poller_watch(f.poller, f.pair[0], POLLER_READ | POLLER_EDGE, 0, NULL));
-	CHECK_INT(platform_send(f.pair[1], "c", 1), 1);
-	CHECK_INT(ready(&f, SHORT_MS), 0);
-	close_fixture(&f);
-}
-
-TEST(an_edge_ends_with_its_watch)
-{
-	struct fixture f = open_fixture();
-
-	CHECK(poller_watch(f.poller, f.pair[0], 0, POLLER_READ | POLLER_EDGE, &f));
-	CHECK(poller_watch(f.poller, f.pair[0], POLLER_READ | POLLER_EDGE, POLLER_READ, &f));
-	CHECK_INT(platform_send(f.pair[1], "a", 1), 1);
-	CHECK_INT(ready(&f, LONG_MS), POLLER_READ);
-	CHECK_INT(ready(&f, LONG_MS), POLLER_READ);
-	close_fixture(&f);
-}
-
 TEST(watches_change)
 {
 	struct fixture f = open_fixture();
@@ -102,20 +74,38 @@ TEST(watches_change)
 	close_fixture(&f);
 }
 
-TEST(a_peer_that_is_gone_is_reported_once)
+TEST(a_peer_that_is_gone_is_reported)
 {
 	struct fixture f = open_fixture();
 
-	CHECK(poller_watch(f.poller, f.pair[0], 0, POLLER_GONE, &f));
-	CHECK_INT(ready(&f, SHORT_MS) & POLLER_GONE, 0);
-	shutdown(f.pair[1], SHUT_WR); /* it still reads */
-	CHECK_INT(ready(&f, SHORT_MS) & POLLER_GONE, 0);
+	CHECK(poller_watch(f.poller, f.pair[0], 0, POLLER_READ, &f));
+	CHECK_INT(ready(&f, SHORT_MS), 0);
 	close(f.pair[1]);
-	CHECK(ready(&f, LONG_MS) & POLLER_GONE);
+	CHECK(ready(&f, LONG_MS) & POLLER_READ);
+	CHECK(poller_watch(f.poller, f.pair[0], POLLER_READ, POLLER_WRITE, &f));
+	CHECK(ready(&f, LONG_MS) & POLLER_WRITE);
+	CHECK(poller_watch(f.poller, f.pair[0], POLLER_WRITE, 0, NULL));
 	CHECK_INT(ready(&f, SHORT_MS), 0);
 	CHECK_INT(platform_send(f.pair[0], "a", 1), -1); /* and no SIGPIPE */
 	close(f.pair[0]);
 	close(f.poller);
+}
+
+/* As the door watches the poller of tls. */
+TEST(a_poller_can_be_watched)
+{
+	struct fixture f = open_fixture();
+	int outer = poller_open();
+	struct poller_event event[POLLER_EVENTS];
+
+	CHECK(outer >= 0 && poller_watch(outer, f.poller, 0, POLLER_READ, &outer));
+	CHECK(poller_watch(f.poller, f.pair[0], 0, POLLER_READ, &f));
+	CHECK_INT(poller_wait(outer, event, SHORT_MS), 0);
+	CHECK_INT(platform_send(f.pair[1], "a", 1), 1);
+	CHECK(poller_wait(outer, event, LONG_MS) == 1 && event[0].context == &outer);
+	CHECK_INT(ready(&f, 0), POLLER_READ);
+	close(outer);
+	close_fixture(&f);
 }
 
 TEST(the_end_of_what_a_peer_sends_can_be_read)
@@ -123,7 +113,7 @@ TEST(the_end_of_what_a_peer_sends_can_be_read)
 	struct fixture f = open_fixture();
 	char byte;
 
-	CHECK(poller_watch(f.poller, f.pair[0], 0, POLLER_READ | POLLER_EDGE, &f));
+	CHECK(poller_watch(f.poller, f.pair[0], 0, POLLER_READ, &f));
 	shutdown(f.pair[1], SHUT_WR);
 	CHECK(ready(&f, LONG_MS) & POLLER_READ);
 	CHECK_INT(recv(f.pair[0], &byte, 1, 0), 0);
@@ -152,7 +142,6 @@ TEST(a_pipe_of_ours)
 	close_fixture(&f);
 }
 
-TEST_MAIN(TEST_CASE(what_can_be_read_is_reported_until_it_is_read),
-	  TEST_CASE(an_edge_is_reported_once), TEST_CASE(an_edge_ends_with_its_watch),
-	  TEST_CASE(watches_change), TEST_CASE(a_peer_that_is_gone_is_reported_once),
+TEST_MAIN(TEST_CASE(what_can_be_read_is_reported_until_it_is_read), TEST_CASE(watches_change),
+	  TEST_CASE(a_peer_that_is_gone_is_reported), TEST_CASE(a_poller_can_be_watched),
 	  TEST_CASE(the_end_of_what_a_peer_sends_can_be_read), TEST_CASE(a_pipe_of_ours))
