@@ -16,7 +16,8 @@ static const char *const create_sql[] = {
 		"CREATE TABLE \"%s\" (k BLOB NOT NULL PRIMARY KEY, v NOT NULL) WITHOUT ROWID",
 	[FILE_SCHEMA_SYSTEM] = "CREATE TABLE \"%s\" (k BLOB NOT NULL UNIQUE, v BLOB NOT NULL)",
 };
-static const char *const create_index_sql = "CREATE UNIQUE INDEX \"%s_key\" ON \"%s\" (k)";
+/* As SQLite keeps what places.c says. */
+static const char *const key_index_sql = "CREATE UNIQUE INDEX \"%s_key\" ON \"%s\" (k)";
 
 /* A row of sqlite_schema; "" where a column is NULL. */
 struct entry {
@@ -26,11 +27,6 @@ struct entry {
 void file_schema_table_sql(enum file_schema_table kind, const char *name, char *sql)
 {
 	sqlite3_snprintf(FILE_SCHEMA_SQL_MAX, sql, create_sql[kind], name);
-}
-
-void file_schema_index_sql(const char *name, char *sql)
-{
-	sqlite3_snprintf(FILE_SCHEMA_SQL_MAX, sql, create_index_sql, name, name);
 }
 
 static bool is_made_by(enum file_schema_table kind, const struct entry *entry)
@@ -76,7 +72,7 @@ static bool is_index(const struct entry *entry)
 		return false;
 	sqlite3_snprintf(sizeof(own), own, entry->sql[0] ? "%s_key" : "sqlite_autoindex_%s_1",
 			 entry->table);
-	file_schema_index_sql(entry->table, sql);
+	sqlite3_snprintf(sizeof(sql), sql, key_index_sql, entry->table, entry->table);
 	return strcmp(entry->name, own) == 0 && (!entry->sql[0] || strcmp(entry->sql, sql) == 0);
 }
 

@@ -26,10 +26,6 @@ enum file_schema_table {
 /* The statement that makes a SQL table. `sql` has room for FILE_SCHEMA_SQL_MAX. */
 void file_schema_table_sql(enum file_schema_table kind, const char *name, char *sql);
 
-/* The same of its index, which has a name, so that it can be dropped and made again. Only
- * FILE_SCHEMA_OWN has one. */
-void file_schema_index_sql(const char *name, char *sql);
-
 /* ERR_INTERNAL with one line for the operator, which names what is not of this server. */
 enum code file_schema_check(struct sqlite3 *db, const char *path, struct err *err) WARN_UNUSED;
 

@@ -70,42 +70,14 @@ static enum code run(struct connection *connection, sqlite3_stmt *statement, str
 	return code;
 }
 
+/* Where it is missing: places_tidy() drops it. */
 static enum code create_index(struct connection *connection, const char *name, struct err *err)
 {
 	char sql[FILE_SCHEMA_SQL_MAX];
 
-	file_schema_index_sql(name, sql);
+	sqlite3_snprintf(sizeof(sql), sql,
+			 "CREATE UNIQUE INDEX IF NOT EXISTS \"%s_key\" ON \"%s\" (k)", name, name);
 	return connection_run(connection, sql, err);
-}
-
-/* Indexes of the SQL table: of those, how many have a name. Files of 0.1.0 have others. */
-static enum code count_indexes(struct connection *connection, const char *name, int64_t *n,
-			       int64_t *named, struct err *err)
-{
-	static const char sql[] = "SELECT count(*), count(sql) FROM sqlite_master WHERE type = "
-				  "'index' AND tbl_name = ?1";
-	sqlite3_stmt *statement;
-
-	if (sqlite3_prepare_v2(connection->db, sql, -1, &statement, NULL) != SQLITE_OK)
-		return connection_error(connection, err);
-	sqlite3_bind_text(statement, 1, name, -1, SQLITE_STATIC);
-	enum code code =
-		sqlite3_step(statement) == SQLITE_ROW ? OK : connection_error(connection, err);
-	*n = code == OK ? sqlite3_column_int64(statement, 0) : 0;
-	*named = code == OK ? sqlite3_column_int64(statement, 1) : 0;
-	sqlite3_finalize(statement);
-	return code;
-}
-
-/* Makes the index of an empty SQL table of one keyspace where places_tidy() dropped it. */
-static enum code mend_index(struct connection *connection, const struct place *place,
-			    struct err *err)
-{
-	int64_t n, named;
-	bool is_own = place_table(place) == PLACE_TABLE_OWN;
-	enum code code = is_own ? count_indexes(connection, place->name, &n, &named, err) : OK;
-
-	return code == OK && is_own && n == 0 ? create_index(connection, place->name, err) : code;
 }
 
 static enum code create_table(struct connection *connection, enum file_schema_table kind,
@@ -215,41 +187,30 @@ static enum code each_row(struct connection *connection, enum place_kind kind, v
 	return code;
 }
 
-static bool read_unused(void *context, struct str key, struct str value)
-{
-	(void)value;
-	return !place_read_unused(key, context);
-}
-
-/* The first place of PLACE_DROPPED; without a name where there is none. */
-static enum code first_dropped(struct connection *connection, struct place *place, struct err *err)
-{
-	*place = (struct place){.number = 0};
-	return each_row(connection, PLACE_DROPPED, read_unused, place, err);
-}
-
 struct search {
-	enum place_table table;
-	struct place found; /* without a name: none */
+	enum place_table table; /* PLACE_TABLE_COUNT: any */
+	struct place found;     /* without a name: none */
 };
 
-static bool find_free(void *context, struct str key, struct str value)
+static bool find_unused(void *context, struct str key, struct str value)
 {
 	struct search *search = context;
 	struct place place;
 
 	(void)value;
-	if (place_read_unused(key, &place) && place_table(&place) == search->table)
+	if (place_read_unused(key, &place) &&
+	    (search->table == PLACE_TABLE_COUNT || search->table == place_table(&place)))
 		search->found = place;
 	return !search->found.name[0];
 }
 
-/* The first SQL table of the kind that is free; without a name where there is none. */
-static enum code first_free(struct connection *connection, enum place_table table,
-			    struct place *place, struct err *err)
+/* The first place of PLACE_DROPPED or PLACE_FREE in a SQL table of that kind; without a name where
+ * there is none. */
+static enum code first_unused(struct connection *connection, enum place_kind kind,
+			      enum place_table table, struct place *place, struct err *err)
 {
 	struct search search = {.table = table};
-	enum code code = each_row(connection, PLACE_FREE, find_free, &search, err);
+	enum code code = each_row(connection, kind, find_unused, &search, err);
 
 	*place = search.found;
 	return code;
@@ -303,7 +264,9 @@ static enum code take(struct connection *connection, struct keyspace keyspace,
 {
 	const struct place own = place_of_name(keyspace);
 	char key[PLACE_ROW_MAX];
-	enum code code = mend_index(connection, unused, err);
+	enum code code = place_table(unused) == PLACE_TABLE_OWN
+				 ? create_index(connection, unused->name, err)
+				 : OK;
 
 	if (code != OK)
 		return code;
@@ -338,7 +301,7 @@ enum code places_create(struct connection *connection, struct keyspace keyspace,
 		return err_set(err, MSG_STORE_FAILED, "the keyspace exists");
 	if (keyspace.part == PART_STREAM)
 		return share(connection, keyspace, err);
-	code = first_free(connection, table, &unused, err);
+	code = first_unused(connection, PLACE_FREE, table, &unused, err);
 	if (code != OK || unused.name[0])
 		return code == OK ? take(connection, keyspace, &unused, err) : code;
 	code = is_at_most(connection, &is_full, err);
@@ -444,20 +407,6 @@ static enum code cut(struct connection *connection, const struct place *place,
 	return run(connection, statement, err);
 }
 
-/*
- * The keys of rows that lie side by side are anywhere in the index, so each piece of them would
- * write hundreds of its pages. Without the index a piece leaves next to nothing in the log. To drop
- * the index takes 10 ms for 400,000 keys.
- */
-static enum code drop_index(struct connection *connection, const struct place *place,
-			    struct err *err)
-{
-	char sql[256];
-
-	sqlite3_snprintf(sizeof(sql), sql, "DROP INDEX \"%s_key\"", place->name);
-	return connection_run(connection, sql, err);
-}
-
 /* The place has no rows any more. */
 static enum code set_free(struct connection *connection, const struct place *place, struct err *err)
 {
@@ -499,45 +448,41 @@ enum code places_drop(struct connection *connection, struct keyspace keyspace, b
 	return code == OK ? set_free(connection, &place, err) : code;
 }
 
-/* The rows that one piece of the place may have. is_indexed: by an index that has a name. */
-static enum code measure_piece(struct connection *connection, const struct place *place,
-			       bool *is_indexed, struct extent *extent, struct err *err)
+/*
+ * The keys of rows that lie side by side are anywhere in the index, so each piece of them would
+ * write hundreds of its pages. Without the index a piece leaves next to nothing in the log. To drop
+ * the index takes 10 ms for 400,000 keys.
+ */
+static enum code delete_piece(struct connection *connection, const struct place *place,
+			      const struct extent *extent, struct err *err)
 {
-	int64_t n, named;
-	enum code code = count_indexes(connection, place->name, &n, &named, err);
+	char sql[FILE_SCHEMA_SQL_MAX];
+	enum code code = OK;
 
-	*is_indexed = code == OK && named > 0;
-	if (code != OK)
-		return code;
-	if (*is_indexed)
-		return measure(connection, place, PLACES_CLEAR_ROWS, PLACES_CLEAR_BYTES, extent,
-			       err);
-	return n > 0 ? measure(connection, place, PLACES_PIECE_ROWS, PLACES_PIECE_BYTES, extent,
-			       err)
-		     : measure(connection, place, PLACES_BARE_ROWS, PLACES_BARE_BYTES, extent, err);
+	sqlite3_snprintf(sizeof(sql), sql, "DROP INDEX IF EXISTS \"%s_key\"", place->name);
+	if (place_table(place) == PLACE_TABLE_OWN)
+		code = connection_run(connection, sql, err);
+	return code == OK ? cut(connection, place, extent, err) : code;
 }
 
 enum code places_tidy(struct connection *connection, bool *is_more, struct err *err)
 {
 	struct place place;
 	struct extent extent;
-	bool is_indexed;
 	char key[PLACE_ROW_MAX];
-	enum code code = first_dropped(connection, &place, err);
+	enum code code = first_unused(connection, PLACE_DROPPED, PLACE_TABLE_COUNT, &place, err);
 
 	*is_more = code == OK && place.name[0];
 	if (!*is_more)
 		return code;
-	code = measure_piece(connection, &place, &is_indexed, &extent, err);
+	bool is_shared = place_table(&place) == PLACE_TABLE_SHARED;
+	code = measure(connection, &place, is_shared ? PLACES_SHARED_ROWS : PLACES_PIECE_ROWS,
+		       is_shared ? PLACES_SHARED_BYTES : PLACES_PIECE_BYTES, &extent, err);
 	if (code != OK)
 		return code;
 	if (!extent.is_all)
-		return is_indexed ? drop_index(connection, &place, err)
-				  : cut(connection, &place, &extent, err);
+		return delete_piece(connection, &place, &extent, err);
 	code = clear(connection, &place, err);
-	if (code != OK)
-		return code;
-	code = mend_index(connection, &place, err);
 	if (code != OK)
 		return code;
 	connection->own.has_moved = true;

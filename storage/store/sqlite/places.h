@@ -15,19 +15,15 @@
 	500 /* SQL tables of one keyspace each: a connection reads a schema of so many in 1 to 2   \
 	       ms */
 
-/* Rows of a dropped keyspace that go in one piece, while writers wait for some tenths of a ms: it
- * logs about one page per row, and those of the values. */
-#define PLACES_PIECE_ROWS 64
-#define PLACES_PIECE_BYTES ((uint64_t)1 << 17)
+/* Rows of a dropped keyspace that go in one piece, while writers wait for about a ms: pages that
+ * have no rows any more are not written to the log. */
+#define PLACES_PIECE_ROWS 4000
+#define PLACES_PIECE_BYTES ((uint64_t)1 << 20)
 
-/* The same of a SQL table without an index, whose pages are freed and not written. */
-#define PLACES_BARE_ROWS 250
-#define PLACES_BARE_BYTES ((uint64_t)1 << 17)
-
-/* A SQL table with an index is emptied as a whole where it has no more. That leaves next to nothing
- * in the log, and takes some ms. Of a larger one the index is dropped first. */
-#define PLACES_CLEAR_ROWS 25000
-#define PLACES_CLEAR_BYTES ((uint64_t)6 << 20)
+/* The same in the SQL table that many share, whose index stays: each row logs about one page of
+ * that, and those of its value. */
+#define PLACES_SHARED_ROWS 64
+#define PLACES_SHARED_BYTES ((uint64_t)1 << 17)
 
 /* Makes the SQL tables for keyspaces of the system that files of 0.1.0 lack. No transaction is
  * under way. */
