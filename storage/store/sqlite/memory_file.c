@@ -21,8 +21,6 @@ struct page {
 	uint64_t version;
 	struct page *older;   /* what readers of earlier versions see; NULL: zeros */
 	struct page *next;    /* in `written` or `waiting` */
-	uint32_t number;      /* from 0 */
-	bool is_dropped;
 	_Alignas(8) unsigned char bytes[STORE_PAGE];
 };
 
@@ -41,7 +39,7 @@ struct memory_file {
 	sqlite3_file base;
 	struct memory_files *files;
 	struct memory_file *next;
-	_Atomic uint64_t pin;         /* the version that it reads; 0: none */
+	uint64_t pin;                 /* the version that it reads, under the mutex; 0: none */
 	uint64_t version;             /* the same, or NEWEST */
 	uint64_t size;                /* of the database in that version, in bytes */
 };
@@ -50,17 +48,16 @@ struct memory_files {
 	sqlite3_vfs vfs;
 	char name[40];
 	struct quota *quota;
-	_Atomic uint64_t published;   /* the newest version; the transaction under way makes the one
-					 after it */
-	_Atomic uint64_t sizes[2];    /* of the database in the last two versions, by version % 2 */
-	_Atomic(struct memory_file *) writer;
+	pthread_mutex_t mutex; /* of the next four */
+	struct memory_file *open;
+	struct memory_file *writer;
+	uint64_t published;           /* the newest version, changed by the writer; the transaction
+					 under way makes the one after it */
+	uint64_t published_size;      /* of the database in that version */
 	uint64_t size;                /* with what the writer wrote */
 	struct list written;          /* by the transaction under way */
 	size_t replaced;              /* of them have an older version */
-	struct list waiting; /* published pages whose older version is to be freed, and dropped
-				pages; in order */
-	pthread_mutex_t mutex;        /* of the open files */
-	struct memory_file *open;
+	struct list waiting; /* published pages whose older version is to be freed, in order */
 	_Atomic(struct leaf *) leaves[LEAVES];
 };
 
@@ -95,8 +92,7 @@ static uint64_t size_seen(const struct memory_file *file)
 }
 
 /* A page of the transaction under way; NULL without memory. */
-static struct page *add_page(struct memory_files *files, struct page *older, uint64_t number,
-			     uint64_t version)
+static struct page *add_page(struct memory_files *files, struct page *older, uint64_t version)
 {
 	struct page *page = malloc(sizeof(*page));
 
@@ -105,8 +101,6 @@ static struct page *add_page(struct memory_files *files, struct page *older, uin
 	page->version = version;
 	page->older = older;
 	page->next = NULL;
-	page->number = (uint32_t)number;
-	page->is_dropped = false;
 	*files->written.end = page;
 	files->written.end = &page->next;
 	files->replaced += older != NULL;
@@ -116,14 +110,14 @@ static struct page *add_page(struct memory_files *files, struct page *older, uin
 /* False without memory; the page is then as it was. */
 static bool write_page(struct memory_files *files, uint64_t number, const void *bytes)
 {
-	uint64_t version = atomic_load_explicit(&files->published, memory_order_relaxed) + 1;
+	uint64_t version = files->published + 1;
 	_Atomic(struct page *) *place = place_of(files, number, true);
 
 	if (!place)
 		return false;
 	struct page *page = atomic_load_explicit(place, memory_order_relaxed);
 	if (!page || page->version != version)
-		page = add_page(files, page, number, version);
+		page = add_page(files, page, version);
 	if (!page)
 		return false;
 	memcpy(page->bytes, bytes, STORE_PAGE);
@@ -134,68 +128,44 @@ static bool write_page(struct memory_files *files, uint64_t number, const void *
 	return true;
 }
 
-/*
- * The writer publishes before it looks at the pins. So it saw this one, or this thread sees that
- * there is a newer version and takes that. The size of a version is written over only after the
- * next one was published.
- */
 static void pin(struct memory_file *file)
 {
 	struct memory_files *files = file->files;
-	uint64_t now = atomic_load_explicit(&files->published, memory_order_acquire);
 
-	do {
-		file->version = now;
-		atomic_store(&file->pin, now);
-		file->size = atomic_load_explicit(&files->sizes[now % 2], memory_order_acquire);
-		now = atomic_load(&files->published);
-	} while (now != file->version);
+	pthread_mutex_lock(&files->mutex);
+	file->pin = file->version = files->published;
+	file->size = files->published_size;
+	pthread_mutex_unlock(&files->mutex);
 }
 
 static void unpin(struct memory_file *file)
 {
-	file->version = file->size = 0;
-	atomic_store_explicit(&file->pin, 0, memory_order_release);
+	pthread_mutex_lock(&file->files->mutex);
+	file->pin = file->version = file->size = 0;
+	pthread_mutex_unlock(&file->files->mutex);
 }
 
-/* The oldest version that a connection has pinned, or `newest`. */
-static uint64_t oldest_pin(struct memory_files *files, uint64_t newest)
-{
-	uint64_t oldest = newest;
-
-	pthread_mutex_lock(&files->mutex);
-	for (const struct memory_file *file = files->open; file; file = file->next) {
-		uint64_t own = atomic_load(&file->pin);
-
-		if (own && own < oldest)
-			oldest = own;
-	}
-	pthread_mutex_unlock(&files->mutex);
-	return oldest;
-}
-
-/* Frees what waits as far as nobody needs it. */
+/* Frees what waits as far as no connection has pinned an older version. */
 static void free_unseen(struct memory_files *files, uint64_t oldest)
 {
 	struct list *waiting = &files->waiting;
 
 	while (waiting->first && waiting->first->version <= oldest) {
-		struct page *page = waiting->first, *unseen = page->is_dropped ? page : page->older;
+		struct page *page = waiting->first;
 
 		waiting->first = page->next;
-		if (!page->is_dropped)
-			page->older = NULL;
-		free(unseen);
+		free(page->older);
+		page->older = NULL;
 	}
 	if (!waiting->first)
 		waiting->end = &waiting->first;
 }
 
-/* What was written since the last end becomes visible, unless it was dropped. */
+/* What was written since the last end becomes visible. */
 static void end_version(struct memory_files *files)
 {
-	uint64_t version = atomic_load_explicit(&files->published, memory_order_relaxed) + 1;
 	struct list *written = &files->written;
+	uint64_t oldest = files->published + 1;
 
 	if (written->first) {
 		*files->waiting.end = written->first;
@@ -203,24 +173,25 @@ static void end_version(struct memory_files *files)
 	}
 	*written = (struct list){NULL, &written->first};
 	files->replaced = 0;
-	atomic_store_explicit(&files->sizes[version % 2], files->size, memory_order_release);
-	atomic_store(&files->published, version);
-	free_unseen(files, oldest_pin(files, version));
+	pthread_mutex_lock(&files->mutex);
+	files->published++;
+	files->published_size = files->size;
+	for (const struct memory_file *file = files->open; file; file = file->next)
+		oldest = file->pin && file->pin < oldest ? file->pin : oldest;
+	pthread_mutex_unlock(&files->mutex);
+	free_unseen(files, oldest);
 }
 
-/*
- * A reader may be passing a dropped page on its way to the older one. So the drop is a version too,
- * and the page waits for those who pinned an earlier one.
- */
+/* A reader may be passing the pages on its way to older ones: so they stay, as a version that is
+ * like the one before. */
 static void drop(struct memory_files *files)
 {
-	uint64_t version = atomic_load_explicit(&files->published, memory_order_relaxed);
-
-	files->size = atomic_load_explicit(&files->sizes[version % 2], memory_order_relaxed);
+	files->size = files->published_size;
 	for (struct page *page = files->written.first; page; page = page->next) {
-		atomic_store_explicit(place_of(files, page->number, false), page->older,
-				      memory_order_release);
-		page->is_dropped = true;
+		if (page->older)
+			memcpy(page->bytes, page->older->bytes, STORE_PAGE);
+		else
+			memset(page->bytes, 0, STORE_PAGE);
 	}
 	if (files->written.first)
 		end_version(files);
@@ -290,23 +261,34 @@ static int file_size(sqlite3_file *base, sqlite3_int64 *size)
 	return SQLITE_OK;
 }
 
+/* Makes the connection the writer, unless there is another, or a later version than its own. */
+static bool take_writing(struct memory_file *file)
+{
+	struct memory_files *files = file->files;
+
+	pthread_mutex_lock(&files->mutex);
+	bool is_taken = !files->writer && file->pin == files->published;
+	if (is_taken) {
+		files->writer = file;
+		file->pin = 0;
+	}
+	pthread_mutex_unlock(&files->mutex);
+	return is_taken;
+}
+
 static int file_lock(sqlite3_file *base, int kind)
 {
-	struct memory_file *file = (struct memory_file *)base, *writer = NULL;
-	struct memory_files *files = file->files;
+	struct memory_file *file = (struct memory_file *)base;
 
 	if (kind == SQLITE_LOCK_SHARED) {
 		pin(file);
 		return SQLITE_OK;
 	}
-	if (!atomic_compare_exchange_strong(&files->writer, &writer, file))
-		return writer == file ? SQLITE_OK : SQLITE_BUSY;
-	if (file->version != atomic_load(&files->published)) {
-		atomic_store(&files->writer, NULL);
+	if (file->version == NEWEST) /* it is the writer */
+		return SQLITE_OK;
+	if (!take_writing(file))
 		return SQLITE_BUSY;
-	}
 	file->version = NEWEST;
-	atomic_store(&file->pin, 0);
 	return SQLITE_OK;
 }
 
@@ -316,8 +298,10 @@ static int file_unlock(sqlite3_file *base, int kind)
 
 	if (file->version == NEWEST) {
 		drop(file->files);
-		pin(file);
-		atomic_store(&file->files->writer, NULL);
+		pin(file); /* before another one writes: SQLite goes on with its cache */
+		pthread_mutex_lock(&file->files->mutex);
+		file->files->writer = NULL;
+		pthread_mutex_unlock(&file->files->mutex);
 	}
 	if (kind == SQLITE_LOCK_NONE)
 		unpin(file);
@@ -326,7 +310,11 @@ static int file_unlock(sqlite3_file *base, int kind)
 
 static int file_check_lock(sqlite3_file *base, int *is_locked)
 {
-	*is_locked = atomic_load(&((struct memory_file *)base)->files->writer) != NULL;
+	struct memory_files *files = ((struct memory_file *)base)->files;
+
+	pthread_mutex_lock(&files->mutex);
+	*is_locked = files->writer != NULL;
+	pthread_mutex_unlock(&files->mutex);
 	return SQLITE_OK;
 }
 
@@ -433,7 +421,7 @@ struct memory_files *memory_file_install(struct quota *quota)
 		return NULL;
 	snprintf(files->name, sizeof(files->name), "memory-%p", (void *)files);
 	files->quota = quota;
-	atomic_init(&files->published, 1);
+	files->published = 1;
 	files->written.end = &files->written.first;
 	files->waiting.end = &files->waiting.first;
 	pthread_mutex_init(&files->mutex, NULL);

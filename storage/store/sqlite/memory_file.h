@@ -4,12 +4,12 @@
  *
  * Each store in memory registers a VFS of its own, with one database that its connections share. A
  * page that was committed never changes: a writing transaction makes new versions of the pages that
- * it changes, and the commit publishes them with one atomic store. SQLite's locks are these:
+ * it changes, and the commit publishes them in one step. SQLite's locks are these:
  * - SHARED pins the last commit. The connection reads it until it unlocks, whatever is committed
  *   meanwhile.
  * - RESERVED and above make the connection the writer. It sees its own pages. SQLITE_BUSY: another
  *   one writes, or has committed since SHARED.
- * No lock waits, so readers and the writer run beside each other.
+ * None of them waits for another connection: readers and the writer run beside each other.
  *
  * SQLITE_FCNTL_COMMIT_PHASETWO publishes. What is written and not published before the unlock is
  * undone. So the database needs no journal (journal_mode=OFF), and after a rollback SQLite reads
