@@ -40,14 +40,14 @@
 		"SELECT k, " value " FROM \"%s\" WHERE " of "k >= ?1 ORDER BY k DESC"
 
 static const char *const statement_sql[PLACE_TABLE_COUNT][STATEMENT_COUNT] = {
-	[PLACE_TABLE_OWN] =
-		{
-			STATEMENTS("v", "", "", ""),
-			[STATEMENT_NUMBER] = "SELECT rowid FROM \"%s\" WHERE k = ?1",
-		},
+	[PLACE_TABLE_OWN] = {STATEMENTS("v", "", "", "")},
 	[PLACE_TABLE_SHARED] = {STATEMENTS("v", "n = ?3 AND ", "n, ", "?3, ")},
 	[PLACE_TABLE_KEYS] = {
 		STATEMENTS(PLACE_KEYS_VALUE, "", "", ""),
+		[STATEMENT_REFER] =
+			"INSERT INTO \"%s\" (k, v) VALUES (?1, ifnull((SELECT rowid FROM "
+			"\"%s\" WHERE k = ?2), x'02')) ON CONFLICT (k) DO UPDATE SET v = "
+			"excluded.v",
 		[STATEMENT_OF] = SELECT_OF "r.k >= ?1 AND r.k < ?2 ORDER BY r.k",
 		[STATEMENT_OF_OPEN] = SELECT_OF "r.k >= ?1 ORDER BY r.k",
 		[STATEMENT_OF_REVERSE] = SELECT_OF "r.k >= ?1 AND r.k < ?2 ORDER BY r.k DESC",
@@ -397,7 +397,7 @@ static void join_with(struct slot *slot, const struct place *to)
 {
 	if (place_is_same(&slot->to, to))
 		return;
-	for (int i = STATEMENT_OF; i <= STATEMENT_OF_REVERSE_OPEN; i++) {
+	for (int i = STATEMENT_REFER; i <= STATEMENT_OF_REVERSE_OPEN; i++) {
 		sqlite3_finalize(slot->statements[i]);
 		slot->statements[i] = NULL;
 	}
@@ -408,14 +408,13 @@ enum code connection_statement_of(struct connection *connection, struct keyspace
 				  struct keyspace to, enum statement kind, struct slot **slot,
 				  sqlite3_stmt **statement, struct err *err)
 {
-	sqlite3_stmt *any;
-	enum code code = connection_statement(connection, to, STATEMENT_GET, slot, &any, err);
+	enum code code = slot_located(connection, to, slot, err);
 
 	*statement = NULL;
 	if (code != OK)
 		return code;
 	struct place place = (*slot)->place;
-	code = connection_statement(connection, keyspace, STATEMENT_GET, slot, &any, err);
+	code = slot_located(connection, keyspace, slot, err);
 	if (code != OK || place_table(&place) != PLACE_TABLE_OWN ||
 	    place_table(&(*slot)->place) != PLACE_TABLE_KEYS)
 		return code;

@@ -24,9 +24,9 @@ enum statement {
 	STATEMENT_FORWARD_OPEN,
 	STATEMENT_REVERSE,
 	STATEMENT_REVERSE_OPEN, /* OPEN: no upper bound */
-	STATEMENT_NUMBER,       /* of PLACE_TABLE_OWN: the number of a row */
-	/* of PLACE_TABLE_KEYS: as FORWARD and so on, the keys and the rows of the other SQL table
-	   whose numbers they have */
+	/* of PLACE_TABLE_KEYS: as PUT, with the number that the row of another key has in the other
+	   SQL table; as FORWARD and so on, the keys and the rows that have their numbers there */
+	STATEMENT_REFER,
 	STATEMENT_OF,
 	STATEMENT_OF_OPEN,
 	STATEMENT_OF_REVERSE,
@@ -54,20 +54,13 @@ struct slot {
 	uint64_t
 		located; /* 1 more than the connection had forgotten when the place was looked up */
 	struct place place;
-	struct place to; /* of the keyspace that the rows stand for, where STATEMENT_OF and so on
-			    are prepared */
+	struct place to; /* of the keyspace that the rows stand for, where STATEMENT_REFER and so
+			    on are prepared */
 	sqlite3_stmt *statements[STATEMENT_COUNT];
 };
 
 #define SLOT_SETS 64
 #define SLOTS_PER_SET 8
-
-/* What the writer's transaction has done. */
-struct own_changes {
-	bool has_moved;     /* keyspaces: created or dropped some */
-	uint64_t put_hash;  /* of the key of the item that was put last */
-	int64_t put_number; /* of its row; 0: not known */
-};
 
 struct connection {
 	struct store_txn txn; /* first: the transaction that is under way */
@@ -79,7 +72,7 @@ struct connection {
 	sqlite3 *db;
 	bool has_no_journal; /* SQLite cannot undo a statement by itself: one that fails ends its
 				transaction */
-	struct own_changes own;
+	bool has_moved;      /* keyspaces: the transaction created or dropped some */
 	const _Atomic uint64_t *drops_begun; /* of a reader: transactions that dropped keyspaces,
 						counted before their commits */
 	uint64_t
@@ -129,7 +122,7 @@ enum code connection_statement(struct connection *connection, struct keyspace ke
 			       struct err *err) WARN_UNUSED;
 
 /*
- * One of STATEMENT_OF and so on, joined with the SQL table of `to`. *statement is NULL where one of
+ * One of STATEMENT_REFER and so on, with the SQL table of `to`. *statement is NULL where one of
  * the two keyspaces lies in a SQL table of another kind.
  */
 enum code connection_statement_of(struct connection *connection, struct keyspace keyspace,

@@ -294,7 +294,7 @@ enum code places_create(struct connection *connection, struct keyspace keyspace,
 	bool is_full;
 	enum code code, found = connection_place(connection, keyspace, &place, err);
 
-	connection->own.has_moved = true;
+	connection->has_moved = true;
 	if (found != OK && found != ERR_RESOURCE_NOT_FOUND)
 		return found;
 	if (found == OK && has_table(connection, place.name))
@@ -430,7 +430,7 @@ enum code places_drop(struct connection *connection, struct keyspace keyspace, b
 		return code;
 	if (!has_table(connection, place.name))
 		return err_default(err, ERR_RESOURCE_NOT_FOUND);
-	connection->own.has_moved = true;
+	connection->has_moved = true;
 	connection_forget(connection);
 	/* its name must not lead to a SQL table that another keyspace has or may get */
 	code = has_table(connection, own.name) ? put_place(connection, keyspace, &none, err)
@@ -485,7 +485,7 @@ enum code places_tidy(struct connection *connection, bool *is_more, struct err *
 	code = clear(connection, &place, err);
 	if (code != OK)
 		return code;
-	connection->own.has_moved = true;
+	connection->has_moved = true;
 	code = del(connection, place_key_dropped(&place, key), err);
 	return code == OK ? set_free(connection, &place, err) : code;
 }

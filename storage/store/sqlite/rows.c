@@ -122,23 +122,6 @@ static enum code change(struct store_txn *txn, struct keyspace keyspace, enum st
 	return finish(connection, statement, err);
 }
 
-static uint64_t hash_of(struct keyspace keyspace, struct str key)
-{
-	return str_hash(key, keyspace.table);
-}
-
-/* A put of an item: remembers its row's number, by which store_refer() saves a look. */
-static enum code put_item(struct connection *connection, struct keyspace keyspace, struct str key,
-			  struct str value, struct err *err)
-{
-	sqlite3_set_last_insert_rowid(connection->db, 0);
-	enum code code = change(&connection->txn, keyspace, STATEMENT_PUT, key, value, err);
-
-	connection->own.put_hash = hash_of(keyspace, key);
-	connection->own.put_number = code == OK ? sqlite3_last_insert_rowid(connection->db) : 0;
-	return code;
-}
-
 /*
  * SQLite finds pages for a new value before it frees those of the old one. Near the limit an empty
  * value goes first, so that one that is not longer needs no more room than it had.
@@ -156,40 +139,7 @@ enum code rows_put(struct store_txn *txn, struct keyspace keyspace, struct str k
 		if (code != OK)
 			return code;
 	}
-	if (keyspace.table != 0 && keyspace.part == PART_ITEMS)
-		return put_item((struct connection *)txn, keyspace, key, value, err);
 	return change(txn, keyspace, STATEMENT_PUT, key, value, err);
-}
-
-/* The number of a row; 0 where there is none, or where its SQL table is of another kind. */
-static enum code number_of(struct connection *connection, const struct store_key *row,
-			   int64_t *number, struct err *err)
-{
-	struct slot *slot;
-	sqlite3_stmt *statement;
-	enum code code = connection_statement(connection, row->keyspace, STATEMENT_GET, &slot,
-					      &statement, err);
-
-	*number = 0;
-	if (code != OK || place_table(&slot->place) != PLACE_TABLE_OWN)
-		return code;
-	if (connection->own.put_number != 0 &&
-	    connection->own.put_hash == hash_of(row->keyspace, row->key)) {
-		*number = connection->own.put_number;
-		return OK;
-	}
-	code = connection_statement(connection, row->keyspace, STATEMENT_NUMBER, &slot, &statement,
-				    err);
-	if (code != OK)
-		return code;
-	bind(statement, 1, row->key);
-	int result = sqlite3_step(statement);
-	if (result == SQLITE_ROW)
-		*number = sqlite3_column_int64(statement, 0);
-	else if (result != SQLITE_DONE)
-		code = connection_error(connection, err);
-	sqlite3_reset(statement);
-	return code;
 }
 
 enum code rows_refer(struct store_txn *txn, struct keyspace keyspace, struct str key,
@@ -199,22 +149,19 @@ enum code rows_refer(struct store_txn *txn, struct keyspace keyspace, struct str
 	struct quota *quota = &connection->store->quota;
 	struct slot *slot;
 	sqlite3_stmt *statement;
-	int64_t number = 0;
 	enum code code = rows_begin_change(connection, err);
 
 	quota->is_growing = quota->is_growing || is_growing(keyspace);
 	if (code != OK)
 		return code;
-	code = number_of(connection, to, &number, err);
+	code = connection_statement_of(connection, keyspace, to->keyspace, STATEMENT_REFER, &slot,
+				       &statement, err);
 	if (code != OK)
 		return code;
-	code = connection_statement(connection, keyspace, STATEMENT_PUT, &slot, &statement, err);
-	if (code != OK)
-		return code;
-	if (number == 0 || place_table(&slot->place) != PLACE_TABLE_KEYS)
+	if (!statement)
 		return rows_put(txn, keyspace, key, STORE_REFERENCE, err);
 	bind(statement, 1, key);
-	sqlite3_bind_int64(statement, 2, number);
+	bind(statement, 2, to->key);
 	return finish(connection, statement, err);
 }
 

@@ -105,7 +105,6 @@ static enum code begin_write(struct connection *writer, struct err *err)
 	if (code != OK)
 		return code;
 	quota_begin(&store->quota);
-	writer->own.put_number = 0;
 	return connection_control(writer, CONTROL_BEGIN_WRITE, err);
 }
 
@@ -135,9 +134,9 @@ static void sqlite_abort(struct store_txn *txn)
 		connection_rollback(connection);
 	else
 		connection_end_read(connection);
-	if (connection->own.has_moved)
+	if (connection->has_moved)
 		connection_forget(connection);
-	connection->own.has_moved = false;
+	connection->has_moved = false;
 	if (txn->mode == STORE_WRITE && connection->quota->is_refused &&
 	    !connection->store->is_memory)
 		wal_shorten(&connection->store->wal);
@@ -150,12 +149,12 @@ static enum code commit_places(struct connection *connection, struct err *err)
 {
 	struct sqlite_store *store = connection->store;
 
-	if (!connection->own.has_moved)
+	if (!connection->has_moved)
 		return connection_control(connection, CONTROL_COMMIT, err);
 	atomic_fetch_add(&store->drops.begun, 1);
 	enum code code = connection_control(connection, CONTROL_COMMIT, err);
 	if (code == OK)
-		connection->own.has_moved = false;
+		connection->has_moved = false;
 	atomic_fetch_add(&store->drops.ended, 1);
 	return code;
 }
