@@ -76,81 +76,37 @@ void readers_close(struct readers *readers)
 	free(readers->setup);
 }
 
-/* So often a thread borrows what another one keeps, before it gets a connection of its own. */
-#define BORROWINGS 256
-
-static _Thread_local unsigned borrowed;
-
-static struct connection *open_one(struct readers *readers)
-{
-	struct connection *connection = readers->open(readers);
-
-	if (connection)
-		borrowed = 0;
-	return connection;
-}
-
-/* With the mutex held: of the list, or of any thread. */
-static struct connection *find(struct readers *readers)
+/* With the mutex held. */
+static struct connection *take_free(struct readers *readers)
 {
 	struct connection *connection = readers->free;
 
 	if (connection)
 		readers->free = connection->next_free;
-	return connection ? connection : idle_take_any(&readers->idle);
+	return connection;
 }
 
-/* The same, or a new one. */
-static struct connection *find_or_open(struct readers *readers)
-{
-	struct connection *connection = borrowed < BORROWINGS ? NULL : open_one(readers);
-
-	if (!connection)
-		connection = find(readers);
-	borrowed += connection != NULL;
-	return connection ? connection : open_one(readers);
-}
-
-/*
- * Who waits is counted before it looks, and who keeps a connection looks for a waiting one
- * afterwards: either the one finds the connection, or the other finds the count.
- */
 struct connection *readers_take(struct readers *readers)
 {
-	struct connection *connection = idle_take(&readers->idle);
+	struct connection *connection;
 
-	if (connection)
-		return connection;
 	pthread_mutex_lock(&readers->mutex);
-	atomic_fetch_add(&readers->waiting, 1);
-	while (!(connection = find_or_open(readers)))
+	while (!(connection = take_free(readers)) && !(connection = readers->open(readers)))
 		pthread_cond_wait(&readers->is_given, &readers->mutex);
-	atomic_fetch_sub(&readers->waiting, 1);
 	pthread_mutex_unlock(&readers->mutex);
 	return connection;
 }
 
 struct connection *readers_try(struct readers *readers)
 {
-	struct connection *connection = idle_take(&readers->idle);
-
-	if (connection)
-		return connection;
 	pthread_mutex_lock(&readers->mutex);
-	connection = find(readers);
+	struct connection *connection = take_free(readers);
 	pthread_mutex_unlock(&readers->mutex);
 	return connection;
 }
 
 void readers_give(struct readers *readers, struct connection *connection)
 {
-	if (idle_keep(&readers->idle, connection)) {
-		if (atomic_load(&readers->waiting) == 0)
-			return;
-		connection = idle_take(&readers->idle);
-		if (!connection)
-			return; /* the waiting one has it, or another */
-	}
 	pthread_mutex_lock(&readers->mutex);
 	connection->next_free = readers->free;
 	readers->free = connection;

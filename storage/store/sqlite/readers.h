@@ -2,12 +2,11 @@
  * readers - the connections of a store that read, and who uses them; internal to
  * storage/store/sqlite.
  *
- * A thread gets the connection that it had before, with its statements and pages in the core's
- * cache, as long as no other thread waits for one. The first is opened with the store. One more is
- * opened, up to the number wanted, when all are in use, and for a thread that had to borrow what
- * others keep many times: each takes a quarter of a megabyte and part of a millisecond, which a
- * server that waits for its first request should not have spent. Where one more cannot be opened,
- * the thread waits for one of those that are there.
+ * The first is opened with the store. One more is opened, up to the number wanted, when all are in
+ * use: each takes a quarter of a megabyte and part of a millisecond, which a server that waits for
+ * its first request should not have spent. Where one more cannot be opened, the thread waits for
+ * one of those that are there. The one that was used last is used next, with its statements and
+ * pages in the processor's cache.
  */
 #ifndef DYNALITH_STORAGE_SQLITE_READERS_H
 #define DYNALITH_STORAGE_SQLITE_READERS_H
@@ -15,7 +14,6 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "storage/store/idle.h"
 #include "storage/store/sqlite/connection.h"
 
 struct readers_options {
@@ -34,9 +32,7 @@ struct readers {
 	struct connection *(*open)(struct readers *readers);
 	pthread_mutex_t mutex;
 	pthread_cond_t is_given;
-	struct connection *free; /* beside those that threads keep; under the mutex */
-	atomic_uint waiting;     /* threads that look for one of any place */
-	struct idle idle;
+	struct connection *free; /* the one that was used last; under the mutex */
 	struct connection *v; /* room for `most` */
 	atomic_uint n;        /* that are open */
 	struct readers_options options;
