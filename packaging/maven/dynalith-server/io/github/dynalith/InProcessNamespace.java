@@ -55,6 +55,8 @@ public final class InProcessNamespace extends Namespace {
 	}
 
 	private <B extends AwsClientBuilder<B, C>, C> C configured(B builder) {
+		if (!server.isSigned())
+			builder.putAuthScheme(new Unsigned());
 		AwsCredentialsProvider credentials = server.isSigned() ? StaticCredentialsProvider.create(AwsBasicCredentials.create(account(), "any")) : AnonymousCredentialsProvider.create();
 		return builder.endpointOverride(url()).region(Region.of(region())).credentialsProvider(credentials).build();
 	}
