@@ -26,9 +26,6 @@
 	[STATEMENT_GET_MANY] = SELECT_MANY(value, of),                                             \
 	[STATEMENT_PUT] = "INSERT INTO \"%s\" (" n_column "k, v) VALUES (" n_value                 \
 			  "?1, ?2) ON CONFLICT (" n_column "k) DO UPDATE SET v = excluded.v",      \
-	[STATEMENT_ADD] =                                                                          \
-		"INSERT INTO \"%s\" (" n_column "k, v) VALUES (" n_value                           \
-		"?1, ?2) ON CONFLICT (" n_column "k) DO UPDATE SET v = number_sum(v, excluded.v)", \
 	[STATEMENT_DEL] = "DELETE FROM \"%s\" WHERE " of "k = ?1",                                 \
 	[STATEMENT_FORWARD] =                                                                      \
 		"SELECT k, " value " FROM \"%s\" WHERE " of "k >= ?1 AND k < ?2 ORDER BY k",       \
@@ -117,22 +114,6 @@ enum code connection_run(struct connection *connection, const char *sql, struct 
 	return OK;
 }
 
-/* The sum of two numbers in the form that store_add keeps. */
-static void number_sum(sqlite3_context *context, int n, sqlite3_value **values)
-{
-	uint64_t sum = 0;
-	char bytes[STORE_NUMBER_BYTES];
-
-	for (int i = 0; i < n; i++) {
-		const char *p = sqlite3_value_blob(values[i]);
-
-		sum += (uint64_t)store_number(
-			(struct str){p, (size_t)sqlite3_value_bytes(values[i])});
-	}
-	sqlite3_result_blob(context, store_number_value((int64_t)sum, bytes).p, STORE_NUMBER_BYTES,
-			    SQLITE_TRANSIENT);
-}
-
 enum code connection_open(struct connection *connection, const char *name, int flags,
 			  const char *setup, struct err *err)
 {
@@ -143,10 +124,6 @@ enum code connection_open(struct connection *connection, const char *name, int f
 		return connection_error(connection, err);
 	guard_connection(connection->db);
 	sqlite3_busy_timeout(connection->db, 5000);
-	if (sqlite3_create_function(connection->db, "number_sum", 2,
-				    SQLITE_UTF8 | SQLITE_DETERMINISTIC, NULL, number_sum, NULL,
-				    NULL) != SQLITE_OK)
-		return connection_error(connection, err);
 	enum code code = connection_run(connection, setup, err);
 	if (code != OK)
 		return code;

@@ -106,7 +106,7 @@ static enum code finish(struct connection *connection, sqlite3_stmt *statement, 
 	return code;
 }
 
-/* Runs put, add or del to its end. */
+/* Runs put or del to its end. */
 static enum code change(struct store_txn *txn, struct keyspace keyspace, enum statement kind,
 			struct str key, struct str value, struct err *err)
 {
@@ -370,12 +370,4 @@ enum code rows_get_many(struct store_txn *txn, const struct store_key *keys, siz
 		code = err_if_over(arena, err);
 	}
 	return code;
-}
-
-enum code rows_add(struct store_txn *txn, struct keyspace keyspace, struct str key, int64_t delta,
-		   struct err *err)
-{
-	char bytes[STORE_NUMBER_BYTES];
-
-	return change(txn, keyspace, STATEMENT_ADD, key, store_number_value(delta, bytes), err);
 }

@@ -33,7 +33,5 @@ enum code rows_page_of(struct store_txn *txn, struct keyspace keyspace,
 		       const struct store_reference *reference, const struct store_range *range,
 		       struct store_bounds bounds, struct arena *arena, struct store_page *page,
 		       struct err *err) WARN_UNUSED;
-enum code rows_add(struct store_txn *txn, struct keyspace keyspace, struct str key, int64_t delta,
-		   struct err *err) WARN_UNUSED;
 
 #endif

@@ -359,7 +359,6 @@ static const struct store_ops sqlite_ops = {
 	.tidy = sqlite_tidy,
 	.get_many = rows_get_many,
 	.page = rows_page,
-	.add = rows_add,
 	.copy = sqlite_copy,
 	.keyspaces = sqlite_keyspaces,
 	.create_small = sqlite_create_small,
