@@ -624,20 +624,6 @@ enum code sqlite_store_is_there(const char *path, struct err *err)
 	return is_free ? OK : err_set(err, MSG_STORE_LOCKED, path);
 }
 
-/* What it guards takes microseconds, less than to sleep and be woken: who waits looks again a few
- * times before that. */
-static void init_adaptive(pthread_mutex_t *mutex)
-{
-	pthread_mutexattr_t attributes;
-
-	pthread_mutexattr_init(&attributes);
-#ifdef PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP
-	pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_ADAPTIVE_NP);
-#endif
-	pthread_mutex_init(mutex, &attributes);
-	pthread_mutexattr_destroy(&attributes);
-}
-
 enum code sqlite_store_open(const struct sqlite_store_options *options, struct store **out,
 			    struct err *err)
 {
@@ -656,7 +642,7 @@ enum code sqlite_store_open(const struct sqlite_store_options *options, struct s
 	store->quota = quota_of(options->limit_bytes);
 	store->writer.quota = &store->quota;
 	atomic_store(&store->drops.has_left, true); /* an earlier process may have left some */
-	init_adaptive(&store->writer_mutex);
+	pthread_mutex_init(&store->writer_mutex, NULL);
 	readers_init(&store->readers);
 	enum code code = store->is_memory ? open_memory(store, options, err)
 					  : open_disk(store, options, err);
