@@ -114,18 +114,14 @@ void readers_give(struct readers *readers, struct connection *connection)
 	pthread_mutex_unlock(&readers->mutex);
 }
 
-void readers_note(void *context)
+void readers_note(struct readers *readers)
 {
-	struct readers *readers = context;
-
 	for (unsigned i = 0; i < atomic_load(&readers->n); i++)
 		readers->v[i].noted_turn = atomic_load(&readers->v[i].turn);
 }
 
-void readers_end(void *context)
+void readers_end(struct readers *readers)
 {
-	struct readers *readers = context;
-
 	for (unsigned i = 0; i < atomic_load(&readers->n); i++) {
 		struct connection *reader = &readers->v[i];
 

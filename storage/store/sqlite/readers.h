@@ -55,9 +55,9 @@ struct connection *readers_try(struct readers *readers);
 /* Gives it back, or for the first time. */
 void readers_give(struct readers *readers, struct connection *connection);
 
-/* For writers that wait too long (wal.h): which transactions are under way, and the end of those
- * that still are. */
-void readers_note(void *readers);
-void readers_end(void *readers);
+/* For writers that wait too long (wal.h), under the writer's lock: remembers the transactions that
+ * are under way, and interrupts those of them that still are. */
+void readers_note(struct readers *readers);
+void readers_end(struct readers *readers);
 
 #endif

@@ -572,7 +572,7 @@ static enum code open_disk(struct sqlite_store *store, const struct sqlite_store
 		.quota = &store->quota,
 		.reserve = &store->reserve,
 		.reader_ms = options->reader_ms ? options->reader_ms : SQLITE_STORE_READER_MS,
-		.readers = {&store->readers, readers_note, readers_end},
+		.readers = &store->readers,
 	};
 	enum code code =
 		data_file_lock(options->path, SQLITE_STORE_FORMAT, path, &store->lock_fd, err);

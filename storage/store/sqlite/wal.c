@@ -111,9 +111,9 @@ static void wait_for_readers(struct wal *wal)
 	} else if (room->waiting == 0) {
 		room->waits = 0;
 	} else if (room->waits++ == 0) {
-		room->readers.note(room->readers.context);
+		readers_note(room->readers);
 	} else if (room->waits > room->waits_max) {
-		room->readers.end(room->readers.context);
+		readers_end(room->readers);
 	}
 }
 

@@ -34,20 +34,12 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "storage/store/sqlite/connection.h"
+#include "storage/store/sqlite/readers.h"
 
 struct wal_syncs {
 	pthread_cond_t cond;           /* `reached` has risen, or the log is broken */
 	uint64_t reached;              /* commits known to be safe */
 	bool is_running;
-};
-
-/* The readers whose states keep the log from being started over. Both are called with the writer's
- * lock held. */
-struct wal_readers {
-	void *context;
-	void (*note)(void *context); /* remembers those that have a state now */
-	void (*end)(void *context);  /* interrupts those of them that still have the same one */
 };
 
 struct wal_options {
@@ -59,7 +51,7 @@ struct wal_options {
 	bool is_new;                 /* the data file was written just now, and not synced */
 	struct quota *quota;         /* of the data and its log */
 	struct reserve *reserve;     /* of the disk */
-	struct wal_readers readers;
+	struct readers *readers;     /* whose states keep the log from being started over */
 };
 
 /* How large the log may be: in pages, under the writer's lock and `mutex`. */
@@ -76,7 +68,7 @@ struct wal_room {
 	const struct reserve *reserve;
 	size_t bytes, bytes_most;    /* of the log, while the disk is not full */
 	pthread_cond_t cond;         /* of the writer's lock */
-	struct wal_readers readers;
+	struct readers *readers;
 };
 
 /* What others did to the data file. One that is cut short has lost pages: its log stays as it is.
