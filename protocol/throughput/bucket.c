@@ -91,3 +91,8 @@ int64_t peak_limit(struct peak *peak, int64_t least, int64_t now_ms)
 	roll(peak, now_ms);
 	return larger(least, 2 * peak->reached / BUCKET_UNIT);
 }
+
+int64_t peak_period_end(const struct peak *peak)
+{
+	return peak->period_ms > 0 ? peak->period_ms + PERIOD_MS : 0;
+}

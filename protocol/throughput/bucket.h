@@ -60,4 +60,7 @@ void peak_add(struct peak *peak, int64_t tokens, int64_t now_ms);
 /* Units per second: twice the peak that was reached, `least` at least. */
 int64_t peak_limit(struct peak *peak, int64_t least, int64_t now_ms);
 
+/* When the period under way is over, so that its peak counts; 0: none is under way. */
+int64_t peak_period_end(const struct peak *peak);
+
 #endif

@@ -63,34 +63,16 @@ static bool heat_point(const struct heat *heat, uint32_t *cut)
 	return best < HEAT_SAMPLES;
 }
 
-static int hot_minutes(const struct heat *heat, int64_t rate)
-{
-	return is_hot(heat, rate) ? heat->hot + 1 : 0;
-}
-
-bool heat_is_due(const struct heat *heat, int64_t rate)
-{
-	uint32_t cut;
-
-	return hot_minutes(heat, rate) >= HEAT_MINUTES && heat_point(heat, &cut);
-}
-
 bool heat_pass(struct heat *heat, int64_t rate, int64_t minute, uint32_t *cut)
 {
 	if (minute == heat->minute)
 		return false;
 	/* a minute without a request, or a clock that was turned, ends the row */
-	heat->hot = minute == heat->minute + 1 ? hot_minutes(heat, rate) : 0;
+	heat->hot = minute == heat->minute + 1 && is_hot(heat, rate) ? heat->hot + 1 : 0;
 	heat->minute = minute;
 	heat->tokens = 0;
 	if (heat->hot < HEAT_MINUTES || !heat_point(heat, cut))
 		return false;
 	heat->hot = 0;
 	return true;
-}
-
-void heat_repeat(struct heat *heat, int64_t rate)
-{
-	heat->hot = hot_minutes(heat, rate);
-	heat->minute++;
 }

@@ -40,9 +40,4 @@ void heat_add(struct heat *heat, int64_t rate, uint32_t place, int64_t tokens);
  * the others. */
 bool heat_pass(struct heat *heat, int64_t rate, int64_t minute, uint32_t *cut);
 
-/* Another minute passes like the one under way. */
-void heat_repeat(struct heat *heat, int64_t rate);
-/* Whether heat_pass() will split when the minute under way is over. */
-bool heat_is_due(const struct heat *heat, int64_t rate);
-
 #endif

@@ -197,19 +197,6 @@ static void split_hot(struct meter_part *part, const struct meter_rules *rules, 
 	}
 }
 
-bool meter_splits(const struct meter_part *part)
-{
-	for (enum meter_side side = 0; side < METER_SIDES; side++) {
-		const struct meter_gauge *gauge = &part->sides[side];
-
-		for (size_t i = 0; i < gauge->range_count; i++) {
-			if (heat_is_due(&gauge->ranges[i].heat, range_rates[side]))
-				return gauge->range_count - gauge->equal_count < SPLITS_MAX;
-		}
-	}
-	return false;
-}
-
 int64_t meter_follow(struct meter_gauge *gauge, const struct follow_rule *rule, int64_t rate,
 		     int64_t servers, int64_t now_ms)
 {
@@ -299,34 +286,30 @@ size_t meter_range_of(const struct meter_gauge *gauge, uint32_t place)
 	return at;
 }
 
+enum meter_limit meter_whole_limit(const struct meter_gauge *gauge)
+{
+	if (!gauge->is_on_demand)
+		return METER_PROVISIONED;
+	/* AWS: beyond its peak an on-demand table lacks room in its partitions */
+	return gauge->whole.rate >= TABLE_UNITS_MAX ? METER_ACCOUNT : METER_KEY_RANGE;
+}
+
+const struct bucket *meter_range_bucket(const struct meter_gauge *gauge, size_t range)
+{
+	return &gauge->ranges[range].own;
+}
+
 enum meter_limit meter_refuses(const struct meter_gauge *gauge, size_t range)
 {
 	const struct meter_range *own = &gauge->ranges[range];
 
 	if (gauge->has_most && bucket_is_empty(&gauge->most))
 		return METER_ON_DEMAND_MAX;
-	if (bucket_is_empty(&gauge->whole)) /* AWS: beyond its peak an on-demand table lacks room in
-					       its partitions */
-		return !gauge->is_on_demand                   ? METER_PROVISIONED
-		       : gauge->whole.rate >= TABLE_UNITS_MAX ? METER_ACCOUNT
-							      : METER_KEY_RANGE;
+	if (bucket_is_empty(&gauge->whole))
+		return meter_whole_limit(gauge);
 	if (bucket_is_empty(&own->own) || (gauge->has_shares && bucket_is_empty(&own->share)))
 		return METER_KEY_RANGE;
 	return METER_NONE;
-}
-
-int64_t meter_room(const struct meter_gauge *gauge, size_t range)
-{
-	const struct meter_range *own = &gauge->ranges[range];
-	int64_t room = gauge->whole.left;
-
-	if (gauge->has_most && gauge->most.left < room)
-		room = gauge->most.left;
-	if (own->own.left < room)
-		room = own->own.left;
-	if (gauge->has_shares && own->share.left / (int64_t)gauge->range_count < room)
-		room = own->share.left / (int64_t)gauge->range_count;
-	return room / gauge->cost_factor;
 }
 
 /* The limit of the gauge's ranges. */
@@ -350,34 +333,12 @@ void meter_take(struct meter_gauge *gauge, size_t range, uint32_t place, int64_t
 	gauge->consumed += tokens;
 }
 
-bool meter_sustains(const struct meter_gauge *gauge, size_t range, int64_t tokens, int64_t all)
+void meter_take_steadily(struct meter_gauge *gauge, size_t range, uint32_t place, int64_t tokens,
+			 int64_t seconds, int64_t now_ms)
 {
-	const struct meter_range *own = &gauge->ranges[range];
-
-	return all <= gauge->whole.rate * BUCKET_UNIT &&
-	       (!gauge->has_most || all <= gauge->most.rate * BUCKET_UNIT) &&
-	       tokens <= own->own.rate * BUCKET_UNIT && !gauge->has_shares;
-}
-
-void meter_take_steadily(struct meter_gauge *gauge, size_t range, int64_t tokens, int64_t seconds,
-			 int64_t now_ms)
-{
-	meter_take(gauge, range, gauge->ranges[range].low, tokens, now_ms);
+	meter_take(gauge, range, place, tokens, now_ms);
 	gauge->peak.in_second -= tokens * gauge->cost_factor;
 	peak_add(&gauge->peak, tokens * gauge->cost_factor / seconds, now_ms);
-}
-
-void meter_repeat(struct meter_gauge *gauge, int64_t tokens, int64_t now_ms)
-{
-	gauge->whole.at_ms += MINUTE_MS;
-	gauge->most.at_ms += MINUTE_MS;
-	for (size_t i = 0; i < gauge->range_count; i++) {
-		gauge->ranges[i].own.at_ms += MINUTE_MS;
-		gauge->ranges[i].share.at_ms += MINUTE_MS;
-		heat_repeat(&gauge->ranges[i].heat, range_rate(gauge));
-	}
-	gauge->consumed += tokens;
-	peak_add(&gauge->peak, tokens * gauge->cost_factor / MINUTE_SECONDS, now_ms);
 }
 
 void meter_give_back(struct meter_gauge *gauge, size_t range, int64_t tokens)

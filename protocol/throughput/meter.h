@@ -117,24 +117,18 @@ size_t meter_range_of(const struct meter_gauge *gauge, uint32_t place);
 /* What refuses a request of that range, or METER_NONE. */
 enum meter_limit meter_refuses(const struct meter_gauge *gauge, size_t range);
 
-/* How many tokens requests of that range may still take before one is refused. */
-int64_t meter_room(const struct meter_gauge *gauge, size_t range);
+/* By which limit a request is refused when the bucket of the whole is empty. */
+enum meter_limit meter_whole_limit(const struct meter_gauge *gauge);
+
+/* A range's own bucket, until ranges change. */
+const struct bucket *meter_range_bucket(const struct meter_gauge *gauge, size_t range);
 
 void meter_take(struct meter_gauge *gauge, size_t range, uint32_t place, int64_t tokens,
 		int64_t now_ms);
-/* Whether every second may take so many tokens of the range, and `all` of the whole. */
-bool meter_sustains(const struct meter_gauge *gauge, size_t range, int64_t tokens, int64_t all);
 
-/* Takes the tokens of some seconds from now on, where meter_sustains(): the peak is a second's. */
-void meter_take_steadily(struct meter_gauge *gauge, size_t range, int64_t tokens, int64_t seconds,
-			 int64_t now_ms);
-
-/* Whether a range will be split when the minute under way is over. */
-bool meter_splits(const struct meter_part *part);
-
-/* A minute passes as the one before it did: what comes in goes out again, these tokens. The peak is
- * a second's. */
-void meter_repeat(struct meter_gauge *gauge, int64_t tokens, int64_t now_ms);
+/* Takes the tokens of some seconds from now on, as many in each: the peak is a second's. */
+void meter_take_steadily(struct meter_gauge *gauge, size_t range, uint32_t place, int64_t tokens,
+			 int64_t seconds, int64_t now_ms);
 
 void meter_give_back(struct meter_gauge *gauge, size_t range, int64_t tokens);
 

@@ -4,8 +4,9 @@
 
 #include "server/forecast/model_internal.h"
 
-#define STEPS 10
-#define NANO 1000000000 /* requests are counted in billionths */
+#define FLOW_SLOTS 2048 /* for flows of a pattern by their ranges: more than CELLS */
+#define WORK_OF_LINK 4  /* times 10 ns, in a second that is run */
+#define DEALT_KEPT (1 << 20)
 #define PARTITION_GB 10
 #define BURST_SECONDS 300
 
@@ -15,13 +16,6 @@ struct str model_hour_name(struct arena *arena, int64_t hour)
 {
 	return str_printf(arena, "day %lld, %02lld:00", (long long)(hour / PLAN_HOURS + 1),
 			  (long long)(hour % PLAN_HOURS));
-}
-
-static struct running_part *model_part_of(const struct running *run, size_t pattern, size_t demand)
-{
-	const struct plan_pattern *of = &run->plan->patterns[pattern];
-
-	return &run->parts[of->demands[demand].part];
 }
 
 static void start_part(const struct plan_table *table, const struct plan_part *plan,
@@ -53,6 +47,112 @@ static void tune_part(struct running_part *part, int64_t now_ms)
 	meter_tune(&part->meter, &part->grants, &rules, now_ms);
 }
 
+/* The row of a limit and a key; names are compared, since patterns may share a key. */
+static size_t row_for(struct running *run, size_t pattern, size_t demand, enum meter_limit limit,
+		      int32_t key)
+{
+	const struct plan_pattern *of = &run->plan->patterns[pattern];
+	struct model_outcome *out = run->out;
+	uint32_t **known = &run->rows[pattern][demand * METER_LIMITS + limit];
+
+	if (!*known)
+		*known = ARENA_ARRAY(run->scratch, uint32_t, CELLS + 1);
+	if ((*known)[key + 1] > 0)
+		return (*known)[key + 1] - 1;
+	struct str name = spread_name(run->scratch, &run->spreads[pattern][demand], key, run->hour);
+	size_t at = 0;
+	for (; at < out->n; at++) {
+		struct model_row *row = &out->rows[at];
+
+		if (row->part == of->demands[demand].part && row->side == of->side &&
+		    row->limit == limit && str_eq(row->key, name))
+			break;
+	}
+	(*known)[key + 1] = (uint32_t)at + 1;
+	if (at < out->n)
+		return at;
+	out->rows = arena_room(run->arena, out->rows, out->n, sizeof(*out->rows));
+	out->rows[out->n++] = (struct model_row){.part = of->demands[demand].part,
+						 .side = of->side,
+						 .limit = limit,
+						 .key = str_copy(run->arena, name)};
+	return at;
+}
+
+/* Attempts are whole: what is left of one goes to the pattern's next key. */
+static void add_refused(struct running *run, size_t pattern, size_t demand, enum meter_limit limit,
+			int32_t key, double exact)
+{
+	const struct plan_pattern *of = &run->plan->patterns[pattern];
+
+	run->rests[pattern] += exact;
+	if (run->rests[pattern] < 0.5)
+		return;
+	uint64_t n = (uint64_t)(run->rests[pattern] + 0.5);
+	size_t at = row_for(run, pattern, demand, limit, key);
+	struct model_row *row = &run->out->rows[at];
+
+	run->rests[pattern] -= (double)n;
+	row->throttled += n;
+	if (row->n == 0 || row->hours[row->n - 1].hour != run->hour) {
+		row->hours = arena_room(run->arena, row->hours, row->n, sizeof(*row->hours));
+		row->hours[row->n++] = (struct model_hour){.hour = run->hour};
+	}
+	row->hours[row->n - 1].throttled += n;
+	run->out_parts[of->demands[demand].part].sides[of->side].throttled += n;
+	run->out->patterns[pattern].throttled += n;
+	run->out->throttled += n;
+}
+
+/* Of one limit of one demand: to the rows of keys. A limit is that of a partition or more, so that
+ * each of a flow's cells is refused alike. */
+static void flush_limit(struct running *run, size_t pattern, size_t demand, enum meter_limit limit,
+			size_t first, size_t end)
+{
+	const struct spread *spread = &run->spreads[pattern][demand];
+	struct dealt *dealt = &run->dealt;
+	double of_key[CELLS + 1] = {0}, all = 0;
+
+	for (size_t i = first; i < end; i++) {
+		const struct flow *flow = &dealt->flow[i];
+		const uint16_t *cells = &dealt->cells[pattern * CELLS + flow->first];
+		double *refused = &dealt->refused[flow->link + demand][limit];
+
+		all += *refused;
+		for (size_t c = 0; c<flow->weight && * refused> 0; c++)
+			of_key[spread->key[cells[c]] + 1] += *refused / (double)flow->weight;
+		*refused = 0;
+	}
+	for (int32_t key = SPREAD_REST; all > 0 && key < CELLS; key++) {
+		if (of_key[key + 1] > 0)
+			add_refused(run, pattern, demand, limit, key, of_key[key + 1]);
+	}
+}
+
+static void flush_refusals(struct running *run)
+{
+	const struct dealt *dealt = &run->dealt;
+	size_t first = 0, end = 0;
+
+	for (; first < dealt->n; first = end) {
+		size_t pattern = dealt->flow[first].pattern;
+		const struct plan_pattern *of = &run->plan->patterns[pattern];
+		struct model_pattern *out = &run->out->patterns[pattern];
+		const struct model_tally *tally = &run->tallies[pattern];
+
+		while (end < dealt->n && dealt->flow[end].pattern == pattern)
+			end++;
+		for (size_t d = 0; d < of->n && tally->throttled > 0; d++) {
+			for (enum meter_limit limit = 0; limit < METER_LIMITS; limit++)
+				flush_limit(run, pattern, d, limit, first, end);
+		}
+		uint64_t failed = (uint64_t)(tally->failed + 0.5), before = out->failed;
+		out->failed = of->attempts == 1 ? out->throttled : failed;
+		run->out->failed += out->failed - before;
+		out->waited_s = tally->waited_s;
+	}
+}
+
 /* Returns whether a part has other ranges than before. */
 static bool tune_parts(struct running *run, int64_t now_ms)
 {
@@ -62,420 +162,230 @@ static bool tune_parts(struct running *run, int64_t now_ms)
 		struct running_part *part = &run->parts[p];
 
 		tune_part(part, now_ms);
-		size_t ranges = part->meter.sides[METER_READ].range_count;
-		if (ranges == part->ranges)
-			continue;
-		part->ranges = ranges;
-		free(part->need);
-		part->need = arena_checked(calloc(METER_SIDES * ranges, sizeof(*part->need)));
-		is_new = true;
+		for (enum meter_side side = 0; side < METER_SIDES; side++) {
+			const struct meter_gauge *gauge = &part->meter.sides[side];
+
+			is_new = is_new || gauge->range_count != part->range_count[side] ||
+				 gauge->ranges != part->ranges[side];
+			part->range_count[side] = gauge->range_count;
+			part->ranges[side] = gauge->ranges; /* only to be compared */
+		}
 	}
 	return is_new;
 }
 
-/* The hash of one of its cells' keys: another one each time, each as often. */
-static uint32_t place_of_flow(const struct running *run, const struct flow *flow, size_t demand)
+/* The limits of all sides of all parts. */
+static void deal_limits(struct running *run, struct dealt *dealt)
 {
-	uint64_t at = (uint64_t)flow->weight * (flow->turn * 2654435769u) >> 32;
-	const uint16_t *cells = &run->cells[flow->pattern * CELLS + flow->first];
+	size_t sides = run->table->n * METER_SIDES;
 
-	return run->spreads[flow->pattern][demand].place[cells[at]];
+	dealt->gauge = ARENA_ARRAY(dealt->arena, struct running_gauge, sides);
+	for (size_t g = 0; g < sides; g++) {
+		struct running_part *part = &run->parts[g / METER_SIDES];
+		struct meter_gauge *meter = &part->meter.sides[g % METER_SIDES];
+
+		dealt->gauge[g] = (struct running_gauge){
+			.meter = meter, .first = dealt->limiters, .ranges = meter->range_count};
+		dealt->limiters += LIMIT_RANGE + meter->range_count;
+	}
+	dealt->limiter = ARENA_ARRAY(dealt->arena, struct limiter, dealt->limiters);
+	dealt->candidate = ARENA_ARRAY(dealt->arena, size_t, dealt->limiters);
+	for (size_t g = 0; g < sides; g++) {
+		const struct running_gauge *gauge = &dealt->gauge[g];
+		struct limiter *of = &dealt->limiter[gauge->first];
+
+		if (gauge->meter->has_most)
+			of[LIMIT_MOST].bucket = &gauge->meter->most;
+		of[LIMIT_MOST].limit = METER_ON_DEMAND_MAX;
+		of[LIMIT_WHOLE].bucket = &gauge->meter->whole;
+		for (size_t r = 0; r < gauge->ranges; r++) {
+			of[LIMIT_RANGE + r].bucket = meter_range_bucket(gauge->meter, r);
+			of[LIMIT_RANGE + r].limit = METER_KEY_RANGE;
+		}
+	}
 }
 
-static struct flow *flow_for(struct running *run, const struct flow *wanted, size_t first)
+/* The flow of a pattern's cells in those ranges. `slots`: places of flows of the pattern by the
+ * hash of their ranges; 0: none. */
+static size_t flow_for(struct dealt *dealt, const struct plan_pattern *of, size_t pattern,
+		       const size_t *ranges, uint32_t slots[FLOW_SLOTS])
 {
-	size_t size = run->plan->patterns[wanted->pattern].n * sizeof(wanted->range[0]);
+	struct str bytes = {(const char *)ranges, of->n * sizeof(ranges[0])};
+	size_t slot = str_hash(bytes, 0) % FLOW_SLOTS;
 
-	for (size_t i = run->n; i > first; i--) {
-		if (memcmp(run->flows[i - 1].range, wanted->range, size) == 0)
-			return &run->flows[i - 1];
+	for (; slots[slot] > 0; slot = (slot + 1) % FLOW_SLOTS) {
+		const struct flow *flow = &dealt->flow[slots[slot] - 1];
+		size_t d = 0;
+
+		while (d < of->n && dealt->link[flow->link + d].range == ranges[d])
+			d++;
+		if (d == of->n)
+			return slots[slot] - 1;
 	}
-	if (run->n == run->room) {
-		run->room = run->room ? 2 * run->room : 64;
-		run->flows = arena_checked(realloc(run->flows, run->room * sizeof(*run->flows)));
-	}
-	run->flows[run->n] = *wanted;
-	return &run->flows[run->n++];
+	dealt->flow[dealt->n] = (struct flow){.pattern = pattern, .link = dealt->links};
+	for (size_t d = 0; d < of->n; d++)
+		dealt->link[dealt->links++] =
+			(struct flow_link){.flow = dealt->n,
+					   .gauge = of->demands[d].part * METER_SIDES + of->side,
+					   .range = ranges[d],
+					   .tokens = of->demands[d].units * BUCKET_UNIT};
+	slots[slot] = (uint32_t)++dealt->n;
+	return dealt->n - 1;
 }
 
-static void deal_pattern(struct running *run, size_t pattern)
+static void deal_pattern(struct running *run, struct dealt *dealt, size_t pattern)
 {
 	const struct plan_pattern *of = &run->plan->patterns[pattern];
-	size_t first = run->n;
-	uint32_t flow_of[CELLS];
+	size_t first = dealt->n, *flow_of = &dealt->flow_of[pattern * CELLS];
+	uint32_t slots[FLOW_SLOTS] = {0};
 
 	for (size_t cell = 0; cell < CELLS; cell++) {
-		struct flow flow = {.pattern = pattern};
+		size_t ranges[PLAN_PARTS_MAX];
 
-		for (size_t d = 0; d < of->n; d++)
-			flow.range[d] = (uint32_t)meter_range_of(
-				&model_part_of(run, pattern, d)->meter.sides[of->side],
-				run->spreads[pattern][d].place[cell]);
-		struct flow *to = flow_for(run, &flow, first);
-		to->weight++;
-		flow_of[cell] = (uint32_t)(to - run->flows);
+		for (size_t d = 0; d < of->n; d++) {
+			const struct running_gauge *gauge =
+				&dealt->gauge[of->demands[d].part * METER_SIDES + of->side];
+
+			ranges[d] =
+				gauge->first + LIMIT_RANGE +
+				meter_range_of(gauge->meter, run->spreads[pattern][d].place[cell]);
+		}
+		flow_of[cell] = flow_for(dealt, of, pattern, ranges, slots);
+		dealt->flow[flow_of[cell]].weight++;
 	}
-	for (size_t i = first; i < run->n; i++)
-		run->flows[i].first =
-			i == first ? 0 : run->flows[i - 1].first + (size_t)run->flows[i - 1].weight;
+	for (size_t i = first + 1; i < dealt->n; i++)
+		dealt->flow[i].first = dealt->flow[i - 1].first + dealt->flow[i - 1].weight;
 	for (size_t cell = 0; cell < CELLS; cell++) {
-		struct flow *to = &run->flows[flow_of[cell]];
+		struct flow *to = &dealt->flow[flow_of[cell]];
 
-		run->cells[pattern * CELLS + to->first + to->placed++] = (uint16_t)cell;
+		dealt->cells[pattern * CELLS + to->first + to->placed++] = (uint16_t)cell;
 	}
 }
 
-/* Retries that are due go on with the flow that has most of the old one's partitions. */
-static void keep_due(struct running *run, const struct flow *old, size_t n)
+/* The links in the order of their ranges, and where those of each limit begin. */
+static void sort_links(struct running *run, struct dealt *dealt)
 {
-	for (size_t i = 0; i < n; i++) {
-		struct flow *to = NULL;
-		size_t best = 0;
+	size_t at = 0;
 
-		for (size_t k = 0; k < run->n; k++) {
-			struct flow *one = &run->flows[k];
-			size_t same = 1;
+	for (size_t i = 0; i < dealt->links; i++)
+		dealt->limiter[dealt->link[i].range].n++;
+	for (size_t g = 0; g < run->table->n * METER_SIDES; g++) {
+		const struct running_gauge *gauge = &dealt->gauge[g];
+		struct limiter *of = &dealt->limiter[gauge->first];
 
-			if (one->pattern != old[i].pattern)
-				continue;
-			for (size_t d = 0; d < run->plan->patterns[one->pattern].n; d++)
-				same += one->range[d] == old[i].range[d];
-			if (same > best) {
-				best = same;
-				to = one;
+		of[LIMIT_MOST].first = of[LIMIT_WHOLE].first = at;
+		for (size_t r = 0; r < gauge->ranges; r++) {
+			of[LIMIT_RANGE + r].first = at;
+			at += of[LIMIT_RANGE + r].n;
+			of[LIMIT_RANGE + r].n = 0;
+		}
+		of[LIMIT_MOST].n = of[LIMIT_WHOLE].n = at - of[LIMIT_WHOLE].first;
+	}
+	for (size_t i = 0; i < dealt->links; i++) {
+		struct limiter *of = &dealt->limiter[dealt->link[i].range];
+
+		dealt->by_range[of->first + of->n++] = i;
+	}
+}
+
+/* Whether all cells of the flows that take of a range have one place among hashes. */
+static void note_lone_keys(struct running *run, struct dealt *dealt)
+{
+	for (size_t i = 0; i < dealt->limiters; i++) {
+		struct limiter *of = &dealt->limiter[i];
+		bool has_place = false;
+		uint32_t place = 0;
+
+		of->is_one_key = true;
+		for (size_t k = of->first; k < of->first + of->n && of->is_one_key; k++) {
+			size_t at = dealt->by_range[k];
+			const struct flow *flow = &dealt->flow[dealt->link[at].flow];
+			const struct spread *spread = &run->spreads[flow->pattern][at - flow->link];
+			const uint16_t *cells = &dealt->cells[flow->pattern * CELLS + flow->first];
+
+			for (size_t c = 0; c < flow->weight && of->is_one_key; c++) {
+				uint32_t here = spread->place[cells[c]];
+
+				of->is_one_key = !has_place || here == place;
+				has_place = true;
+				place = here;
 			}
 		}
-		to->part_of_one += old[i].part_of_one;
-		for (size_t a = 0; a < ATTEMPTS; a++) {
-			for (size_t s = 0; s < RING; s++)
-				to->due[a][s] += old[i].due[a][s];
+	}
+}
+
+/* Retries that are due go on with the flows that have the old one's cells now. */
+static void keep_due(const struct running *run, const struct dealt *old, struct dealt *dealt)
+{
+	for (size_t i = 0; i < run->plan->pattern_count * CELLS; i++) {
+		size_t from = old->flow_of[i], to = dealt->flow_of[i];
+		const struct flow *flow = &old->flow[from];
+
+		for (int a = 1; a < run->plan->patterns[flow->pattern].attempts; a++) {
+			for (int s = 0; s < model_second_delay(a); s++)
+				dealt->due[a][(size_t)s * dealt->n + to] +=
+					old->due[a][(size_t)s * old->n + from] /
+					(double)flow->weight;
 		}
 	}
-}
-
-/* The row of a limit and a key; names are compared, since patterns may share a key. */
-static size_t row_for(struct running *run, size_t pattern, size_t demand, enum meter_limit limit,
-		      int32_t key)
-{
-	const struct plan_pattern *of = &run->plan->patterns[pattern];
-	struct model_outcome *out = run->out;
-	struct str name = spread_name(run->scratch, &run->spreads[pattern][demand], key, run->hour);
-
-	for (size_t i = 0; i < out->n; i++) {
-		struct model_row *row = &out->rows[i];
-
-		if (row->part == of->demands[demand].part && row->side == of->side &&
-		    row->limit == limit && str_eq(row->key, name))
-			return i;
-	}
-	out->rows = arena_room(run->arena, out->rows, out->n, sizeof(*out->rows));
-	out->rows[out->n] = (struct model_row){.part = of->demands[demand].part,
-					       .side = of->side,
-					       .limit = limit,
-					       .key = str_copy(run->arena, name)};
-	return out->n++;
-}
-
-static void add_refused(struct running *run, const struct refusal *refusal, size_t pattern,
-			int32_t key, uint64_t n)
-{
-	size_t at = row_for(run, pattern, refusal->demand, refusal->limit, key);
-	struct model_row *row = &run->out->rows[at];
-
-	row->throttled += n;
-	if (row->n == 0 || row->hours[row->n - 1].hour != run->hour) {
-		row->hours = arena_room(run->arena, row->hours, row->n, sizeof(*row->hours));
-		row->hours[row->n++] = (struct model_hour){.hour = run->hour};
-	}
-	row->hours[row->n - 1].throttled += n;
-}
-
-/* To the rows of keys: a limit is that of a partition or more, so that each of a flow's cells is
- * refused alike. */
-static void flush_refusals(struct running *run)
-{
-	uint64_t of_key[CELLS + 1];
-
-	for (size_t i = 0; i < run->refusal_count; i++) {
-		const struct refusal *refusal = &run->refusals[i];
-		const struct flow *flow = &run->flows[refusal->flow];
-		const struct spread *spread = &run->spreads[flow->pattern][refusal->demand];
-		const uint16_t *cells = &run->cells[flow->pattern * CELLS + flow->first];
-		uint64_t n = refusal->n, all = (uint64_t)flow->weight;
-
-		memset(of_key, 0, sizeof(of_key));
-		for (uint64_t c = 0; c < all; c++)
-			of_key[spread->key[cells[c]] + 1] += n * (c + 1) / all - n * c / all;
-		for (int32_t key = SPREAD_REST; n > 0 && key < CELLS; key++) {
-			if (of_key[key + 1] > 0)
-				add_refused(run, refusal, flow->pattern, key, of_key[key + 1]);
-		}
-	}
-	for (size_t i = 0; i < run->n; i++)
-		memset(run->flows[i].refusals, 0, sizeof(run->flows[i].refusals));
-	run->refusal_count = 0;
-	run->began.last = 0; /* what the minute has refused is not known any more */
-	run->began.is_cut = true;
-}
-
-static struct refusal *refusal_for(struct running *run, struct flow *flow, size_t demand,
-				   enum meter_limit limit)
-{
-	uint32_t *place = &flow->refusals[demand][limit];
-
-	if (*place > 0)
-		return &run->refusals[*place - 1];
-	if (run->refusal_count == run->refusal_room) {
-		run->refusal_room = run->refusal_room ? 2 * run->refusal_room : 64;
-		run->refusals = arena_checked(
-			realloc(run->refusals, run->refusal_room * sizeof(*run->refusals)));
-	}
-	*place = (uint32_t)++run->refusal_count;
-	run->refusals[*place - 1] = (struct refusal){
-		.flow = (size_t)(flow - run->flows), .demand = demand, .limit = limit};
-	return &run->refusals[*place - 1];
 }
 
 static void deal(struct running *run)
 {
-	struct flow *old = run->flows;
-	size_t n = run->n;
+	struct dealt old = run->dealt, *dealt = &run->dealt;
+	size_t cells = run->plan->pattern_count * CELLS, links = 0;
 
 	flush_refusals(run);
-	run->flows = NULL;
-	run->n = run->room = 0;
+	arena_reset(run->spare);
+	*dealt = (struct dealt){.arena = run->spare};
+	run->spare = old.arena;
 	for (size_t i = 0; i < run->plan->pattern_count; i++)
-		deal_pattern(run, i);
-	keep_due(run, old, n);
-	free(old);
-}
-
-static int64_t tokens_of(const struct plan_demand *demand)
-{
-	return (int64_t)(demand->units * BUCKET_UNIT + 0.5);
-}
-
-static int delay_of(int attempts)
-{
-	int delay = attempts < 3 ? 1 : 1 << (attempts - 2);
-
-	return delay < 20 ? delay : 20; /* AWS SDKs: random below 2^n seconds, 20 at most */
-}
-
-/* `attempts`: made, this one too. */
-static void model_refuse(struct running *run, struct flow *flow, size_t demand,
-			 enum meter_limit limit, int64_t n, int attempts)
-{
-	const struct plan_pattern *of = &run->plan->patterns[flow->pattern];
-	struct model_pattern *pattern = &run->out->patterns[flow->pattern];
-
-	refusal_for(run, flow, demand, limit)->n += (uint64_t)n;
-	run->out_parts[of->demands[demand].part].sides[of->side].throttled += (uint64_t)n;
-	run->out->throttled += (uint64_t)n;
-	pattern->throttled += (uint64_t)n;
-	if (attempts >= of->attempts) {
-		pattern->failed += (uint64_t)n;
-		run->out->failed += (uint64_t)n;
-		return;
+		links += run->plan->patterns[i].n * CELLS;
+	dealt->flow = ARENA_ARRAY(dealt->arena, struct flow, cells);
+	dealt->link = ARENA_ARRAY(dealt->arena, struct flow_link, links);
+	dealt->flow_of = ARENA_ARRAY(dealt->arena, size_t, cells);
+	dealt->cells = ARENA_ARRAY(dealt->arena, uint16_t, cells);
+	deal_limits(run, dealt);
+	for (size_t i = 0; i < run->plan->pattern_count; i++)
+		deal_pattern(run, dealt, i);
+	dealt->by_range = ARENA_ARRAY(dealt->arena, size_t, dealt->links);
+	dealt->refused = arena_calloc(dealt->arena, dealt->links, sizeof(*dealt->refused));
+	dealt->blame = ARENA_ARRAY(dealt->arena, struct blame, dealt->links * LIMIT_KINDS);
+	for (int a = 1; a < ATTEMPTS; a++) {
+		dealt->came[a] = ARENA_ARRAY(dealt->arena, double, dealt->n);
+		dealt->due[a] =
+			ARENA_ARRAY(dealt->arena, double, dealt->n *(size_t)model_second_delay(a));
 	}
-	flow->due[attempts][(run->second + delay_of(attempts)) % RING] += n;
-	run->due += n;
-	pattern->waited_s += (double)n * delay_of(attempts);
-}
-
-/* As if they came one after the other. */
-static void model_admit(struct running *run, struct flow *flow, int64_t n, int attempts,
-			int64_t now_ms)
-{
-	const struct plan_pattern *of = &run->plan->patterns[flow->pattern];
-
-	while (n > 0) {
-		int64_t together = n;
-
-		for (size_t d = 0; d < of->n; d++) {
-			struct meter_gauge *gauge =
-				&model_part_of(run, flow->pattern, d)->meter.sides[of->side];
-			enum meter_limit limit = meter_refuses(gauge, flow->range[d]);
-			int64_t tokens = tokens_of(&of->demands[d]);
-
-			if (limit != METER_NONE) {
-				model_refuse(run, flow, d, limit, n, attempts);
-				return;
-			}
-			int64_t room = (meter_room(gauge, flow->range[d]) + tokens - 1) / tokens;
-			room = room > 0 ? room : 1;
-			together = room < together ? room : together;
-		}
-		for (size_t d = 0; d < of->n; d++)
-			meter_take(&model_part_of(run, flow->pattern, d)->meter.sides[of->side],
-				   flow->range[d], place_of_flow(run, flow, d),
-				   together * tokens_of(&of->demands[d]), now_ms);
-		flow->turn++;
-		n -= together;
-	}
-}
-
-static void clear_needs(struct running *run)
-{
-	for (size_t p = 0; p < run->table->n; p++) {
-		struct running_part *part = &run->parts[p];
-
-		memset(part->need, 0, METER_SIDES * part->ranges * sizeof(*part->need));
-	}
-}
-
-static void add_need(struct running *run, const struct flow *flow, int64_t n)
-{
-	const struct plan_pattern *of = &run->plan->patterns[flow->pattern];
-
-	for (size_t d = 0; d < of->n && n > 0; d++) {
-		struct running_part *part = model_part_of(run, flow->pattern, d);
-
-		part->need[(size_t)of->side * part->ranges + flow->range[d]] +=
-			n * tokens_of(&of->demands[d]);
-	}
-}
-
-/* The requests that come within seconds, and what they want of each range. */
-static void note_needs(struct running *run, int64_t seconds)
-{
-	clear_needs(run);
-	for (size_t i = 0; i < run->n; i++) {
-		struct flow *flow = &run->flows[i];
-		int64_t due = 0;
-
-		flow->part_of_one += flow->weight * run->rates[flow->pattern] * seconds;
-		flow->fresh = flow->part_of_one / NANO;
-		flow->part_of_one %= NANO;
-		for (int a = 1; a < run->plan->patterns[flow->pattern].attempts && run->due; a++)
-			due += flow->due[a][run->second % RING];
-		add_need(run, flow, flow->fresh + due);
-	}
-}
-
-/* Of one side: `is_steady` asks what it can give each second, else what it has now. */
-static bool side_has_room(const struct running_part *part, enum meter_side side, bool is_steady)
-{
-	const struct meter_gauge *gauge = &part->meter.sides[side];
-	const int64_t *need = &part->need[(size_t)side * part->ranges];
-	int64_t all = 0;
-
-	for (size_t r = 0; r < part->ranges; r++)
-		all += need[r];
-	if (all == 0)
-		return true;
-	for (size_t r = 0; r < part->ranges; r++) {
-		if (is_steady ? !meter_sustains(gauge, r, need[r], all)
-			      : need[r] > 0 && meter_room(gauge, r) < need[r])
-			return false;
-	}
-	return is_steady ||
-	       (gauge->whole.left >= all && (!gauge->has_most || gauge->most.left >= all));
-}
-
-static bool model_has_room(const struct running *run, bool is_steady)
-{
-	for (size_t p = 0; p < run->table->n; p++) {
-		for (enum meter_side side = 0; side < METER_SIDES; side++) {
-			if (!side_has_room(&run->parts[p], side, is_steady))
-				return false;
-		}
-	}
-	return true;
-}
-
-/* Whether all seconds that follow are as the one that was run: as long as rates are the same. */
-static bool is_steady(struct running *run)
-{
-	if (!run->is_roomy || run->due > 0)
-		return false;
-	clear_needs(run);
-	for (size_t i = 0; i < run->n; i++) /* rounded up: a second may have one more */
-		add_need(run, &run->flows[i],
-			 (run->flows[i].weight * run->rates[run->flows[i].pattern] + NANO - 1) /
-				 NANO);
-	return model_has_room(run, true);
-}
-
-/* Seconds of a steady time, at once. */
-static void run_steadily(struct running *run, int64_t seconds)
-{
-	int64_t now_ms = START_MS + (run->second + 1) * SECOND_MS;
-
-	tune_parts(run, now_ms);
-	note_needs(run, seconds);
-	for (size_t p = 0; p < run->table->n; p++) {
-		struct running_part *part = &run->parts[p];
-
-		for (size_t i = 0; i < METER_SIDES * part->ranges; i++) {
-			if (part->need[i] > 0)
-				meter_take_steadily(&part->meter.sides[i / part->ranges],
-						    i % part->ranges, part->need[i], seconds,
-						    now_ms);
-		}
-	}
-	run->second += seconds;
-}
-
-/* A part of the second's requests; retries come first. */
-static void model_run_step(struct running *run, int step, int steps, int64_t now_ms)
-{
-	size_t first = run->n ? (size_t)(run->second * 7 + step) % run->n : 0;
-
-	for (size_t i = 0; i < run->n; i++) {
-		struct flow *flow = &run->flows[(first + i) % run->n];
-		int attempts = run->plan->patterns[flow->pattern].attempts;
-
-		for (int a = 1; a < attempts && step == 0; a++) {
-			int64_t *due = &flow->due[a][run->second % RING], n = *due;
-
-			*due = 0;
-			run->due -= n;
-			model_admit(run, flow, n, a + 1, now_ms);
-		}
-		model_admit(run, flow,
-			    flow->fresh * (step + 1) / steps - flow->fresh * step / steps, 1,
-			    now_ms);
-	}
+	sort_links(run, dealt);
+	note_lone_keys(run, dealt);
+	if (old.n > 0 && model_second_has_due(run))
+		keep_due(run, &old, dealt);
 }
 
 static void run_second(struct running *run, bool is_new)
 {
-	int64_t now_ms = START_MS + run->second * SECOND_MS;
-
-	is_new = tune_parts(run, now_ms) || is_new;
-	if (is_new)
+	if (tune_parts(run, START_MS + run->second * SECOND_MS) || is_new)
 		deal(run);
-	note_needs(run, 1);
-	run->is_roomy = model_has_room(run, false);
-	int steps = run->is_roomy ? 1 : STEPS;
-	for (int step = 0; step < steps; step++) {
-		if (step > 0 && tune_parts(run, now_ms + step * (SECOND_MS / STEPS)))
-			deal(run); /* on demand: its peak counts now */
-		model_run_step(run, step, steps, now_ms + step * (SECOND_MS / STEPS));
+	for (size_t g = 0; g < run->table->n * METER_SIDES; g++) {
+		const struct running_gauge *gauge = &run->dealt.gauge[g];
+
+		run->dealt.limiter[gauge->first + LIMIT_WHOLE].limit =
+			meter_whole_limit(gauge->meter);
 	}
-}
-
-static double growth_until(const struct plan *plan, int64_t hour)
-{
-	double growth = 1;
-
-	for (int64_t day = hour / PLAN_HOURS; day > 0; day--)
-		growth *= 1 + plan->growth;
-	return growth;
+	model_second_run(run);
 }
 
 /* What clients want in the hour. */
 static void want_hour(struct running *run, int64_t hour)
 {
 	const struct plan *plan = run->plan;
-	double times = plan->scale * growth_until(plan, hour);
+	double times = plan->scale * run->growth;
 
 	for (size_t i = 0; i < plan->pattern_count; i++) {
 		const struct plan_pattern *of = &plan->patterns[i];
 		double rate = of->rates[(size_t)hour % of->hours] * times;
 
-		run->rates[i] = (int64_t)(rate * (NANO / CELLS) + 0.5);
+		run->rates[i] = rate / CELLS;
 		for (size_t d = 0; d < of->n; d++)
 			run->out_parts[of->demands[d].part].sides[of->side].demand[hour] +=
 				rate * HOUR_SECONDS * of->demands[d].units;
@@ -484,22 +394,39 @@ static void want_hour(struct running *run, int64_t hour)
 	}
 }
 
+/* Returns whether the pattern has other keys in that hour. */
+static bool move_keys(struct running *run, size_t pattern, int64_t hour)
+{
+	bool is_new = false;
+
+	for (size_t d = 0; d < run->plan->patterns[pattern].n; d++) {
+		if (!spread_move(run->scratch, &run->spreads[pattern][d], hour))
+			continue;
+		for (size_t limit = 0; limit < METER_LIMITS; limit++) {
+			uint32_t *known = run->rows[pattern][d * METER_LIMITS + limit];
+
+			if (known)
+				memset(known, 0, (CELLS + 1) * sizeof(*known));
+		}
+		is_new = true;
+	}
+	return is_new;
+}
+
 /* Rates of the hour, and keys of it. Returns whether some are new. */
 static bool start_hour(struct running *run, int64_t hour)
 {
-	const struct plan *plan = run->plan;
-	double growth = growth_until(plan, hour);
 	bool is_new = hour == 0;
 
+	if (hour > 0 && hour % PLAN_HOURS == 0)
+		run->growth *= 1 + run->plan->growth;
 	want_hour(run, hour);
-	for (size_t i = 0; i < plan->pattern_count; i++) {
-		for (size_t d = 0; d < plan->patterns[i].n; d++)
-			is_new = spread_move(run->scratch, &run->spreads[i][d], hour) || is_new;
-	}
+	for (size_t i = 0; i < run->plan->pattern_count; i++)
+		is_new = move_keys(run, i, hour) || is_new;
 	for (size_t p = 0; p < run->table->n; p++) {
 		struct running_part *part = &run->parts[p];
 
-		part->gigabytes = run->table->parts[p].gigabytes * growth;
+		part->gigabytes = run->table->parts[p].gigabytes * run->growth;
 		for (enum meter_side side = 0; side < METER_SIDES; side++)
 			part->hour_rate[side] = part->grants.sides[side].rate;
 	}
@@ -522,13 +449,17 @@ static void start_patterns(struct running *run)
 {
 	const struct plan *plan = run->plan;
 
-	run->rates = ARENA_ARRAY(run->scratch, int64_t, plan->pattern_count);
+	run->rates = ARENA_ARRAY(run->scratch, double, plan->pattern_count);
+	run->rests = ARENA_ARRAY(run->scratch, double, plan->pattern_count);
+	run->tallies = ARENA_ARRAY(run->scratch, struct model_tally, plan->pattern_count);
+	run->second_tallies = ARENA_ARRAY(run->scratch, struct model_tally, plan->pattern_count);
 	run->spreads = ARENA_ARRAY(run->scratch, struct spread *, plan->pattern_count);
-	run->cells = ARENA_ARRAY(run->scratch, uint16_t, plan->pattern_count * CELLS);
+	run->rows = ARENA_ARRAY(run->scratch, uint32_t **, plan->pattern_count);
 	for (size_t i = 0; i < plan->pattern_count; i++) {
 		const struct plan_pattern *of = &plan->patterns[i];
 
 		run->spreads[i] = ARENA_ARRAY(run->scratch, struct spread, of->n);
+		run->rows[i] = ARENA_ARRAY(run->scratch, uint32_t *, of->n * METER_LIMITS);
 		for (size_t d = 0; d < of->n; d++) {
 			run->spreads[i][d] = (struct spread){
 				.keys = &of->demands[d].keys,
@@ -547,16 +478,17 @@ static void start_run(struct running *run)
 	size_t parts = run->table->n, patterns = run->plan->pattern_count;
 
 	run->parts = ARENA_ARRAY(run->scratch, struct running_part, parts);
-	run->began.patterns = ARENA_ARRAY(run->scratch, struct model_pattern, patterns);
-	run->began.sides = ARENA_ARRAY(run->scratch, struct minute_side, parts * METER_SIDES);
 	run->day.patterns = ARENA_ARRAY(run->scratch, struct model_pattern, patterns);
 	run->day.sides = ARENA_ARRAY(run->scratch, struct day_side, parts * METER_SIDES);
 	run->day.gigabyte_days = ARENA_ARRAY(run->scratch, double, parts);
 	for (size_t p = 0; p < parts; p++) {
 		start_part(run->table, &run->table->parts[p], &run->parts[p]);
-		for (enum meter_side side = 0; side < METER_SIDES; side++)
+		for (enum meter_side side = 0; side < METER_SIDES; side++) {
 			run->out_parts[p].sides[side].demand =
 				ARENA_ARRAY(run->arena, double, (size_t)run->out->hours);
+			if (run->table->parts[p].scaling[side].most > 0)
+				run->has_scaling = true;
+		}
 	}
 	start_patterns(run);
 }
@@ -567,8 +499,16 @@ static int more_throttled(const void *a, const void *b)
 
 	if (x->throttled != y->throttled)
 		return x->throttled < y->throttled ? 1 : -1;
-	return x->hours[0].hour != y->hours[0].hour ? (x->hours[0].hour > y->hours[0].hour ? 1 : -1)
-						    : str_cmp(x->key, y->key);
+	if (x->hours[0].hour != y->hours[0].hour)
+		return x->hours[0].hour > y->hours[0].hour ? 1 : -1;
+	int order = str_cmp(x->key, y->key);
+	if (order == 0)
+		order = (x->table > y->table) - (x->table < y->table);
+	if (order == 0)
+		order = (x->part > y->part) - (x->part < y->part);
+	if (order == 0)
+		order = (int)x->side - (int)y->side;
+	return order != 0 ? order : (int)x->limit - (int)y->limit;
 }
 
 static void end_run(struct running *run)
@@ -583,12 +523,10 @@ static void end_run(struct running *run)
 			to->rate = part->grants.sides[side].rate;
 		}
 		meter_clear(&part->meter);
-		free(part->need);
 	}
-	free(run->flows);
-	free(run->refusals);
-	free(run->began.refusals);
 	free(run->day.rows);
+	arena_free(run->dealt.arena);
+	arena_free(run->spare);
 	arena_free(run->scratch);
 }
 
@@ -598,22 +536,15 @@ static void run_hour(struct running *run, int64_t hour)
 	bool is_new = start_hour(run, hour);
 
 	run->hour = hour;
-	run->began.last = 0;
 	for (run->second = hour * HOUR_SECONDS; run->second < end; run->second++) {
-		if (!arena_works(run->arena, 1 + STEPS * run->n))
+		if (!arena_works(run->arena, 1 + WORK_OF_LINK * run->dealt.links))
 			return;
-		if (run->second % 60 == 0)
-			model_minute_begin(run);
 		run_second(run, is_new);
 		is_new = false;
-		if (run->second % 60 < 59 && is_steady(run))
-			run_steadily(run, 59 - run->second % 60);
-		if (run->second % 60 == 59) {
-			bool is_changed = model_minute_end(run);
-
-			if (model_minute_is_like_last(run) && !is_changed)
-				model_minute_repeat(run);
-		}
+		if (run->second % MINUTE_SECONDS == MINUTE_SECONDS - 1)
+			model_second_end_minute(run);
+		else
+			model_second_leap(run);
 	}
 }
 
@@ -622,11 +553,14 @@ static void run_table(struct arena *arena, const struct plan *plan, struct model
 {
 	struct running run = {.arena = arena,
 			      .scratch = arena_new(0),
+			      .dealt = {.arena = arena_new(DEALT_KEPT)},
+			      .spare = arena_new(DEALT_KEPT),
+			      .growth = 1,
 			      .plan = plan,
 			      .table = &plan->tables[0],
 			      .out = out,
 			      .out_parts = out->tables[0].parts};
-	bool are_alike = model_days_are_alike(plan);
+	bool are_alike = !plan->is_thorough && model_days_are_alike(plan);
 
 	start_run(&run);
 	for (int64_t hour = 0; hour < out->hours && !arena_is_over(arena); hour++) {

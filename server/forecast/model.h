@@ -4,14 +4,15 @@
  *
  * Tables share nothing: each runs by itself. A pattern's requests are dealt to CELLS cells of equal
  * weight. A cell has a key of the table and of each index; cells whose keys lie in the same ranges
- * are one flow, since limits are those of ranges or of the whole. Requests of a flow that come in a
- * second are admitted together. A second in which something may be refused has ten steps. So the
- * work depends on ranges, not on the rate. What a flow is refused is divided among its cells' keys.
+ * are one flow, since limits are those of ranges or of the whole. So the work depends on ranges,
+ * not on the rate. What a flow is refused is divided among its cells' keys.
  *
- * Where nothing is refused, a minute is run at once. Where a minute refuses as many as the one
- * before within half a percent, and leaves the buckets as they were, those that follow are counted
- * like it until the hour ends. A day that ends as it began is counted for all that follow, if these
- * ask the same.
+ * Requests are amounts, not one after the other: within a second those of all flows come evenly,
+ * and a limit that is used up at a part of it refuses what comes after. A second after which the
+ * next ones go alike is counted for these: while rates are the same, the same limits are used up,
+ * as many retries come, and no other bucket runs empty; until the minute ends where rates follow
+ * its consumption or a range may be split, else until the hour does. A day that ends as it began is
+ * counted for all that follow, if these ask the same.
  *
  * Times are hours since the first day, 00:00. No randomness but the seed's: it places keys.
  */

@@ -18,6 +18,14 @@ bool model_days_are_alike(const struct plan *plan)
 	return plan->growth == 0;
 }
 
+/* What a bucket has when the day ends and the next one begins: it is filled until the last second
+ * that was run. */
+static int64_t left_now(const struct running *run, struct bucket bucket)
+{
+	bucket_pass(&bucket, START_MS + run->second * SECOND_MS);
+	return bucket.left;
+}
+
 void model_day_begin(struct running *run)
 {
 	struct day *day = &run->day;
@@ -42,8 +50,8 @@ void model_day_begin(struct running *run)
 			const struct model_part *of = &run->out_parts[p];
 
 			*to++ = (struct day_side){.rate = gauge->whole.rate,
-						  .whole = gauge->whole.left,
-						  .most = gauge->most.left,
+						  .whole = left_now(run, gauge->whole),
+						  .most = left_now(run, gauge->most),
 						  .ranges = gauge->range_count,
 						  .consumed = gauge->consumed,
 						  .throttled = of->sides[side].throttled,
@@ -51,7 +59,16 @@ void model_day_begin(struct running *run)
 		}
 		day->gigabyte_days[p] = run->out_parts[p].gigabyte_days;
 	}
-	day->due = run->due;
+	day->has_due = model_second_has_due(run);
+}
+
+/* Whether a bucket is as full as it was: nearly empty both times, or a tenth of a second off. */
+static bool model_day_is_level(const struct running *run, const struct bucket *bucket,
+			       int64_t before)
+{
+	int64_t second = bucket->rate * BUCKET_UNIT, now = left_now(run, *bucket);
+
+	return llabs(now - before) <= second / 10 || (now <= 2 * second && before <= 2 * second);
 }
 
 bool model_day_ends_as_it_began(const struct running *run)
@@ -64,12 +81,13 @@ bool model_day_ends_as_it_began(const struct running *run)
 
 			if (gauge->whole.rate != began->rate ||
 			    gauge->range_count != began->ranges ||
-			    !model_minute_is_level(&gauge->whole, began->whole) ||
-			    (gauge->has_most && !model_minute_is_level(&gauge->most, began->most)))
+			    !model_day_is_level(run, &gauge->whole, began->whole) ||
+			    (gauge->has_most &&
+			     !model_day_is_level(run, &gauge->most, began->most)))
 				return false;
 		}
 	}
-	return (run->due == 0) == (run->day.due == 0);
+	return model_second_has_due(run) == run->day.has_due;
 }
 
 /* The hours of a row that the day has, for each of the next days. */

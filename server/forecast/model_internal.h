@@ -1,6 +1,7 @@
 /*
- * model_internal - what the parts of the model share: its seconds and hours (model.c), its minutes
- * and days, which are repeated where they are alike (model_minute.c, model_days.c).
+ * model_internal - what the parts of the model share: its hours, flows and rows (model.c), its
+ * seconds and leaps (model_second.c), and its days, which are repeated where they are alike
+ * (model_days.c).
  */
 #ifndef DYNALITH_SERVER_FORECAST_MODEL_INTERNAL_H
 #define DYNALITH_SERVER_FORECAST_MODEL_INTERNAL_H
@@ -10,30 +11,69 @@
 #include "server/forecast/spread.h"
 
 #define SECOND_MS 1000
+#define MINUTE_SECONDS 60
 #define HOUR_SECONDS 3600
-#define RING 32 /* seconds in which a retry comes */
 #define ATTEMPTS 10
 #define START_MS 1767225600000 /* any midnight: buckets count from it */
 
 /* Cells of a pattern whose keys lie in the same ranges: limits treat them alike. */
 struct flow {
 	size_t pattern;
-	size_t first;        /* of its cells: struct running, cells */
-	int64_t weight;      /* cells */
-	size_t placed;       /* of them, while they are dealt */
-	int64_t part_of_one; /* billionths of requests that have not come yet */
-	int64_t fresh;       /* requests of the second */
-	uint32_t range[PLAN_PARTS_MAX];
-	uint32_t turn;                                   /* which of its cells is next */
-	uint32_t refusals[PLAN_PARTS_MAX][METER_LIMITS]; /* 1 + their places; 0: none yet */
-	int64_t due[ATTEMPTS][RING]; /* by attempts made before, and second */
+	size_t first, weight; /* its cells: struct running, cells */
+	size_t placed;        /* of them, while they are dealt */
+	size_t link;          /* its first one; it has one for each demand of its pattern */
+	bool is_stopped;      /* in the second: a limit was used up */
+	double fresh;         /* requests that come in the second */
+	double all;           /* with retries */
+	double until;         /* admitted in this part of the second, from 0 to 1 */
+	/* stopped: the limit that refuses since a part of the second */
+	double since;
+	size_t blamed_link;
+	size_t blamed_kind; /* of its limiters */
 };
 
-/* What a limit has refused of a flow since the hour began, or requests were dealt. */
-struct refusal {
-	size_t flow, demand;
+/* What a request of a flow takes, and of which range. */
+struct flow_link {
+	size_t flow;
+	size_t gauge; /* struct running, gauges */
+	size_t range; /* struct running, limiters */
+	double tokens;
+};
+
+/* One limit: of a range, of a whole, or a maximum on demand. Amounts are tokens of a second. */
+struct limiter {
+	const struct bucket *bucket; /* NULL: there is none */
 	enum meter_limit limit;
-	uint64_t n;
+	size_t first, n; /* links that take of it: struct running, by_range */
+	double room;     /* what it can give in the second */
+	bool is_one_key; /* a range whose requests have one key: it is never split */
+	double want;     /* what all attempts would take */
+	double taken;    /* what those that are admitted take */
+	double rest;     /* a range's: less than a token, not taken yet */
+	/* where something is used up: taken until a part of the second, and what goes on */
+	double spent, at, flows;
+	bool is_short, is_used_up;
+};
+
+enum { LIMIT_MOST, LIMIT_WHOLE, LIMIT_RANGE, LIMIT_KINDS };
+
+/* A side of a table or an index. */
+struct running_gauge {
+	struct meter_gauge *meter;
+	size_t first; /* of its limiters: LIMIT_MOST, LIMIT_WHOLE, and its ranges */
+	size_t ranges;
+};
+
+/* What a second refuses of a link by a limit. */
+struct blame {
+	size_t link;
+	enum meter_limit limit;
+	double n;
+};
+
+/* Attempts of a pattern. */
+struct model_tally {
+	double throttled, failed, waited_s;
 };
 
 /* A table or an index while time runs. */
@@ -43,25 +83,9 @@ struct running_part {
 	struct follow scaling[METER_SIDES];
 	int64_t consumed[METER_SIDES]; /* tokens, until the minute began */
 	int64_t hour_rate[METER_SIDES];
-	size_t ranges;
+	size_t range_count[METER_SIDES];
+	const struct meter_range *ranges[METER_SIDES]; /* of its meters, as flows were dealt */
 	double gigabytes;
-	int64_t *need; /* by side and range: tokens that a second wants */
-};
-
-/* What one side of a table or index had when the minute began. */
-struct minute_side {
-	int64_t consumed, whole, most; /* tokens; the last two: left in the buckets */
-	uint64_t throttled;
-};
-
-/* All that a minute changes, as it was when the minute began. */
-struct minute {
-	uint64_t throttled, failed, last; /* last: throttled in the minute before; 0: unknown */
-	bool is_cut;                      /* refusals went to the rows of keys meanwhile */
-	size_t refusal_count, refusal_room;
-	uint64_t *refusals;
-	struct model_pattern *patterns;
-	struct minute_side *sides; /* of all parts, in their order */
 };
 
 /* What one side of a table or index had when the day began. */
@@ -81,12 +105,33 @@ struct day_row {
 /* All that a day changes, as it was when the day began. */
 struct day {
 	uint64_t throttled, failed;
-	int64_t due;
+	bool has_due;
 	size_t n, room;
 	struct day_row *rows;
 	struct model_pattern *patterns;
 	struct day_side *sides;
 	double *gigabyte_days;
+};
+
+/* The flows, and what they take of: made whenever ranges or keys change. */
+struct dealt {
+	struct arena *arena; /* all is in it */
+	size_t n, links, limiters;
+	struct flow *flow;
+	struct flow_link *link;
+	struct running_gauge *gauge; /* by part and side */
+	struct limiter *limiter;
+	size_t *by_range; /* links in the order of their ranges */
+	/* Retries by attempts made before, of each flow: those that came in the second, and those
+	 * that are due, of as many ticks as the delay. */
+	double *came[ATTEMPTS], *due[ATTEMPTS];
+	double (*refused)[METER_LIMITS]; /* by link, until they go to the rows of keys */
+	size_t *flow_of;                 /* by pattern and cell */
+	uint16_t *cells;                 /* by pattern: those of its flows, one after the other */
+	size_t blames;
+	struct blame *blame; /* of the second */
+	size_t candidates;
+	size_t *candidate; /* limiters that may be used up in the second */
 };
 
 /* One table with its patterns. */
@@ -98,34 +143,35 @@ struct running {
 	struct model_part *out_parts;
 	struct running_part *parts;
 	struct spread **spreads; /* by pattern and demand */
-	int64_t *rates;          /* by pattern, of this hour: billionths a second of a cell */
-	uint16_t *cells;         /* CELLS by pattern: those of its flows, one after the other */
-	size_t n, room;
-	struct flow *flows;
-	size_t refusal_count, refusal_room;
-	struct refusal *refusals;
+	uint32_t ***rows;        /* by pattern, demand and limit: 1 + rows of keys; or none yet */
+	double *rates;           /* by pattern, of this hour: requests a second of a cell */
+	double *rests;           /* by pattern: throttled attempts that are in no row yet */
+	struct model_tally *tallies, *second_tallies; /* by pattern: in all, and of the second */
+	double growth;                                /* of the day */
+	struct dealt dealt;
+	struct arena *spare;
 	int64_t second, hour;
-	int64_t due;   /* retries that are to come */
-	bool is_roomy; /* nothing of this second could be refused */
-	struct minute began;
+	int64_t tick;      /* seconds that were run singly: what is leaped over has no ticks */
+	int64_t due_until; /* the last tick to which a retry may come */
+	bool has_scaling;
 	struct day day;
 };
 
-/* Notes all that the minute which begins may change. */
-void model_minute_begin(struct running *run);
+/* Whether retries are to come after the second that was run. */
+bool model_second_has_due(const struct running *run);
 
-/* Returns whether auto scaling has changed a rate, or a partition is to be split for its heat. */
-bool model_minute_end(struct running *run);
+/* Runs a second. Buckets are filled until it begins. */
+void model_second_run(struct running *run);
 
-/* Whether the minute that is over is like the one before, so that the next ones will be, too: it
- * refused as many within half a percent, by the same rows, and left the buckets as they were. */
-bool model_minute_is_like_last(struct running *run);
+/* Leaps over the seconds that will go as the one that was run, until the hour ends at most, and
+ * ends the minutes that are over. */
+void model_second_leap(struct running *run);
 
-/* Minutes like the one that is over, until the hour ends or something changes. */
-void model_minute_repeat(struct running *run);
+/* Auto scaling by the minute that is over. Returns whether a rate changes. */
+bool model_second_end_minute(struct running *run);
 
-/* Whether a bucket is as full as it was: nearly empty both times, or a tenth of a second off. */
-bool model_minute_is_level(const struct bucket *bucket, int64_t before);
+/* Seconds until a request of so many attempts is sent once more. */
+int model_second_delay(int attempts);
 
 /* Whether the same is asked every day, of the same keys. */
 bool model_days_are_alike(const struct plan *plan);

@@ -80,6 +80,7 @@ struct plan {
 	int64_t days;
 	uint64_t seed;
 	bool has_free_tier;
+	bool is_thorough; /* each second is run, none leaped over: for tests */
 };
 
 /* Adds the tables of a text, whose patterns are left alone. */

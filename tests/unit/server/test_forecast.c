@@ -113,23 +113,23 @@ TEST(a_key_of_few_requests_does_not_stand_out)
 	arena_free(arena);
 }
 
-TEST(a_meter_repeats_without_filling)
+TEST(a_meter_takes_seconds_at_once)
 {
 	const struct meter_rules rules = {.burst_seconds = 300, .is_adaptive = true, .servers = 1};
 	const struct meter_grants grants = {.sides = {[METER_READ] = {.rate = 10, .warm = 10},
 						      [METER_WRITE] = {.rate = 10, .warm = 10}}};
 	struct meter_part part = {0};
-	const struct meter_gauge *gauge = &part.sides[METER_READ];
+	struct meter_gauge *gauge = &part.sides[METER_READ];
 
 	meter_tune(&part, &grants, &rules, 1000);
-	meter_take(&part.sides[METER_READ], 0, 0, 3000 * BUCKET_UNIT, 1000);
-	CHECK_INT(gauge->whole.left, 0);
-	meter_repeat(&part.sides[METER_READ], 600 * BUCKET_UNIT, 61000);
+	meter_take_steadily(gauge, 0, 7, 60 * 30 * BUCKET_UNIT, 60, 1000);
+	CHECK_INT(gauge->consumed, 1800 * BUCKET_UNIT);
+	CHECK_INT(gauge->peak.in_second, 30 * BUCKET_UNIT);
+	CHECK_INT(peak_period_end(&gauge->peak), 1801000);
 	meter_tune(&part, &grants, &rules, 61000);
-	CHECK_INT(gauge->whole.left, 0);
-	CHECK_INT(gauge->consumed, 3600 * BUCKET_UNIT);
-	meter_tune(&part, &grants, &rules, 62000);
-	CHECK_INT(gauge->whole.left, 10 * BUCKET_UNIT);
+	CHECK_INT(gauge->whole.left, 1800 * BUCKET_UNIT); /* of 3,000, with 600 that came */
+	CHECK(meter_range_bucket(gauge, 0)->rate == 3000);
+	CHECK_INT(meter_whole_limit(gauge), METER_PROVISIONED);
 	meter_clear(&part);
 }
 
@@ -147,4 +147,4 @@ TEST_MAIN(TEST_CASE(scaling_follows_its_alarms), TEST_CASE(decreases_of_a_day_ar
 	  TEST_CASE(cells_have_keys_by_their_shares),
 	  TEST_CASE(hours_of_the_day_are_covered),
 	  TEST_CASE(a_key_of_few_requests_does_not_stand_out),
-	  TEST_CASE(a_meter_repeats_without_filling), TEST_CASE(units_are_those_of_the_service))
+	  TEST_CASE(a_meter_takes_seconds_at_once), TEST_CASE(units_are_those_of_the_service))
