@@ -458,6 +458,7 @@ static void start_patterns(struct running *run)
 	for (size_t i = 0; i < plan->pattern_count; i++) {
 		const struct plan_pattern *of = &plan->patterns[i];
 
+		run->attempts = of->attempts > run->attempts ? of->attempts : run->attempts;
 		run->spreads[i] = ARENA_ARRAY(run->scratch, struct spread, of->n);
 		run->rows[i] = ARENA_ARRAY(run->scratch, uint32_t *, of->n * METER_LIMITS);
 		for (size_t d = 0; d < of->n; d++) {

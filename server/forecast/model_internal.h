@@ -153,6 +153,7 @@ struct running {
 	int64_t second, hour;
 	int64_t tick;      /* seconds that were run singly: what is leaped over has no ticks */
 	int64_t due_until; /* the last tick to which a retry may come */
+	int attempts;      /* the most that a pattern has */
 	bool has_scaling;
 	struct day day;
 };

@@ -47,7 +47,7 @@ static void note_due(struct running *run)
 
 	for (size_t i = 0; i < dealt->n; i++)
 		dealt->flow[i].all = 0;
-	for (int a = 1; a < ATTEMPTS && has_due; a++) {
+	for (int a = 1; a < run->attempts && has_due; a++) {
 		size_t slot = (size_t)(run->tick % model_second_delay(a));
 		const double *due = &dealt->due[a][slot * dealt->n];
 
@@ -360,7 +360,7 @@ static void note_retries(struct running *run)
 	struct dealt *dealt = &run->dealt;
 	bool has_due = run->tick <= run->due_until;
 
-	for (int a = 1; a < ATTEMPTS; a++) {
+	for (int a = 1; a < run->attempts; a++) {
 		size_t slot = (size_t)(run->tick % model_second_delay(a));
 		double *due = &dealt->due[a][slot * dealt->n], sum = 0;
 
