@@ -185,7 +185,7 @@ static bool is_writing(const struct op *op)
 	return works[op->work].is_writing;
 }
 
-/* A request within a slice does not start work that may take long or wait long. */
+/* A request within a slice does not start work that may take long, nor where it might wait long. */
 static enum code gate_slice(struct passage *passage, struct err *err)
 {
 	const struct op_request *request = passage->request;
@@ -199,8 +199,9 @@ static enum code gate_slice(struct passage *passage, struct err *err)
 		return OK;
 	passage->is_late = works[passage->op->work].is_uncounted;
 	passage->is_given_up =
-		passage->is_late || (atomic_load_explicit(long_writes, memory_order_relaxed) > 0 &&
-				     is_writing(passage->op));
+		passage->is_late ||
+		(!request->may_wait && is_writing(passage->op) &&
+		 atomic_load_explicit(long_writes, memory_order_relaxed) > 0);
 	return passage->is_given_up ? err_default(err, ERR_SERVICE_UNAVAILABLE) : OK;
 }
 

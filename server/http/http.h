@@ -49,13 +49,13 @@ enum http_haste {
 	HTTP_BRIEFLY,   /* it must end within its slice: other connections wait */
 	HTTP_FOR_VITAL, /* health and metrics alone */
 	HTTP_LONG,      /* any time: the thread serves long requests */
-	HTTP_BEHIND, /* the same, for a request that was given up only because it might wait for a
-			long one */
+	HTTP_BEHIND, /* it may wait; but a request that was not held must end within its slice: it
+			was given up only because it might wait for a long one */
 };
 
 struct http_request {
 	enum http_haste haste;
-	uint64_t slice_ns;     /* with HTTP_BRIEFLY: of CPU time; 0: any */
+	uint64_t slice_ns;     /* of CPU time; 0: any */
 	bool is_long_write;    /* as the response said when it was not done before */
 	void *hold;            /* the same; the handler takes it over */
 	struct arena *arena;   /* within the budget of all requests */

@@ -113,6 +113,12 @@ static void run_aside(struct crew_job *job, bool is_late)
 		wait_held(exchange);
 		return;
 	}
+	if (!exchange->out.is_handled) { /* it was behind a long request, and is one itself */
+		http_exchange_start_over(exchange);
+		exchange->haste = HTTP_LONG;
+		take_aside(exchange, http_lane_slice(exchange->lane));
+		return;
+	}
 	http_reply_prepare(exchange);
 	learn(exchange, thread_cpu_ns() - began_ns);
 	http_exchange_resume_in(exchange, exchange->out.reply.fault.delay_ms);

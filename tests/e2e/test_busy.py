@@ -153,6 +153,26 @@ def reads_do_not_wait_for_writers_that_wait():
     end(server, busy, 400)
 
 
+def held_by_a_condition(server, name):
+    key = {"PK": {"S": "p"}, "SK": {"S": name}}
+    return begin(server, short("UpdateItem", Key=key, UpdateExpression="SET won = :v", ConditionExpression=LONG, ExpressionAttributeValues=NONE), 1, 1)
+
+
+@of_files
+def a_write_behind_a_long_one_may_be_long_itself():
+    """It is not known to be long when it is put aside, and must not keep the writers' turn for all of its condition."""
+    server = server_with_a_long_list("--threads", "1")
+    busy = held_by_a_condition(server, "long0")
+    aside = lambda: raw.figures(server)["dynalith_requests_aside_total"]
+    until(lambda: aside() > LISTS, "the first write is not long", 20)
+    busy += held_by_a_condition(server, "long1")
+    until(lambda: aside() > LISTS + 1, "the second write is not put aside", 20)
+    for _ in range(5):
+        assert raw.ask(server, short("PutItem", Item={**SHORT, "n": {"N": "1"}})).status == 200
+    assert none_is_ready(busy), "the writes were not long enough to prove anything"
+    end(server, busy, 400)
+
+
 def a_long_condition_sees(disk):
     """False where it was over before others had written: then nothing is proved."""
     server = server_with_a_long_list("--threads", "1", disk=disk)
@@ -187,4 +207,4 @@ def a_long_condition_sees_what_was_written_meanwhile():
 
 shorten_what_is_long()
 run("busy", [health_does_not_wait_for_workers, health_does_not_wait_for_connections, short_requests_do_not_wait_for_long_ones, connections_of_a_worker_share_its_time,
-             reads_do_not_wait_for_writers_that_wait, a_long_condition_sees_what_was_written_meanwhile])
+             reads_do_not_wait_for_writers_that_wait, a_write_behind_a_long_one_may_be_long_itself, a_long_condition_sees_what_was_written_meanwhile])

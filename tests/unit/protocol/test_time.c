@@ -299,6 +299,13 @@ TEST(what_does_not_end_in_its_slice_is_given_up)
 	      response.is_long_write);
 	CHECK(!world_try(&world, put, NO_LIMIT - 1, &response) && !response.is_long_write);
 	CHECK(world_try(&world, get, NO_LIMIT - 1, &response) && response.status == 200);
+	world.may_wait = true;
+	CHECK(world_try(&world, put, NO_LIMIT - 1, &response) && response.status == 200);
+	CHECK(!world_try(&world, (struct world_request){"DeleteTable", "{'TableName':'tab'}"}, 1,
+			 &response) &&
+	      response.is_long_write);
+	op_end_long_write(&world.service);
+	world.may_wait = false;
 	op_end_long_write(&world.service);
 	CHECK(world_try(&world, put, NO_LIMIT - 1, &response) && response.status == 200);
 	/* a limit that is shorter than the slice decides */

@@ -37,6 +37,7 @@ struct world {
 	struct arena *request; /* of the request under way */
 	struct store *store;   /* a tracing one */
 	struct service service;
+	bool may_wait; /* its requests within a slice */
 };
 
 struct world_request {
@@ -71,6 +72,7 @@ static inline bool world_try(struct world *world, struct world_request request, 
 		.body = {body, n},
 		.authenticate = world_let_in,
 		.slice_ns = slice_ns,
+		.may_wait = world->may_wait,
 		.target = ops_target(world->request, str_of(request.op)),
 	};
 	return op_run(&world->service, &wire, response);
