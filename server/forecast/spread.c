@@ -128,16 +128,22 @@ bool spread_move(struct arena *arena, struct spread *spread, int64_t hour)
 	return true;
 }
 
+static struct str name_of_period(struct arena *arena, const struct plan_keys *keys, long long hour)
+{
+	long long day = hour / PLAN_HOURS + 1;
+
+	return keys->period_hours % PLAN_HOURS == 0
+		       ? str_printf(arena, "the key of day %lld", day)
+		       : str_printf(arena, "the key of day %lld, %02lld:00", day,
+				    hour % PLAN_HOURS);
+}
+
 struct str spread_name(struct arena *arena, const struct spread *spread, int32_t key, int64_t hour)
 {
 	const struct plan_keys *keys = spread->keys;
-	long long period = hour - hour % keys->period_hours;
 
-	if (keys->spread == SPREAD_TIME && keys->period_hours % PLAN_HOURS == 0)
-		return str_printf(arena, "the key of day %lld", period / PLAN_HOURS + 1);
 	if (keys->spread == SPREAD_TIME)
-		return str_printf(arena, "the key of day %lld, %02lld:00", period / PLAN_HOURS + 1,
-				  period % PLAN_HOURS);
+		return name_of_period(arena, keys, hour - hour % keys->period_hours);
 	if (key == SPREAD_REST)
 		return keys->spread == SPREAD_UNIFORM ? STR("any key") : STR("other keys");
 	if (keys->spread == SPREAD_VALUES)
