@@ -1,5 +1,5 @@
 // How many items there are by the values of an attribute: what GROUP BY and HAVING say in SQL, of items that were read. Nothing here needs a browser.
-import { brief, own } from "./types.js";
+import { KEY_MAX, brief, own } from "./types.js";
 
 /** @import { Item } from "../types.d.ts" */
 /** @typedef {{by: string, entity: string, where: string, is: string, above: number}} Asked entity, where: or ""; above: more items than that */
@@ -7,7 +7,7 @@ import { brief, own } from "./types.js";
 export const NONE = "(none)"; // of items that lack the attribute
 
 /** @param {Item} item @param {string} name */
-const valueOf = (item, name) => (Object.hasOwn(item, name) ? brief(own(item, name), 2048) : NONE); // as long as a key may be
+const valueOf = (item, name) => (Object.hasOwn(item, name) ? brief(own(item, name), KEY_MAX) : NONE); // whole, where it leads to a key
 
 /** Values with how many items have each, the most frequent first. @param {readonly Item[]} items @param {string} by @returns {[string, number][]} */
 export function tally(items, by) {

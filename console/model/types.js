@@ -276,6 +276,8 @@ function sorted(value) {
   return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)).map(([k, v]) => [k, /^[SNB]S$/.test(k) && Array.isArray(v) ? [...v].sort() : sorted(v)]));
 }
 
+export const KEY_MAX = 2048; // bytes of a partition key: no key is longer in brief()
+
 /** One line for a cell. @param {Attribute | undefined} attribute */
 export function brief(attribute, length = 120) {
   if (!attribute) return "";

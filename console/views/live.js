@@ -10,7 +10,7 @@ import { pattern } from "../model/request.js";
 import { Sampler, glance } from "../model/sampler.js";
 import { Seen } from "../model/seen.js";
 import { whyThrottled } from "../model/throttle.js";
-import { brief, keyOf, ordered, writeItem } from "../model/types.js";
+import { KEY_MAX, brief, keyOf, ordered, writeItem } from "../model/types.js";
 import { stay, tellClock } from "../main.js";
 
 /** @import { Child, End, Event as Answered, Input, Item, Parts, Read, Refused, Shown, StreamRecord, Table } from "../types.d.ts" */
@@ -219,7 +219,7 @@ function expiring(stop) {
     state.textContent = `The next ${number(found.length)} to expire, of ${number(read)} items read${page.LastEvaluatedKey ? " and more" : ""}`;
     const left = (/** @type {number} */ s) => { const d = s - now; return d <= 0 ? "due" : d < 120 ? `${Math.round(d)} s` : d < 7200 ? `${Math.round(d / 60)} min` : d < 172800 ? `${Math.round(d / 3600)} h` : `${Math.round(d / 86400)} d`; };
     fill(place, found.length ? plainTable("Items by expiry", [["Expires, UTC", "tight"], ["In", "tight"], ["Key"], ["", "tight"]], found.map((i) => [moment(Math.max(0, due(i))),
-      left(due(i)), h("a.mono", { href: addressOf("collections", name, "", brief(i[table.KeySchema[0].AttributeName], 2048)) }, Object.values(keyOf(i, table)).map((v) => brief(v)).join(" · ")),
+      left(due(i)), h("a.mono", { href: addressOf("collections", name, "", brief(i[table.KeySchema[0].AttributeName], KEY_MAX)) }, Object.values(keyOf(i, table)).map((v) => brief(v)).join(" · ")),
       h("div.row", h("button.small", { type: "button", onclick: () => turn(due(i) - 1) }, "Stop 1 s before"), h("button.small", { type: "button", onclick: () => turn(due(i) + 1) }, "Let it expire"))])) : h("div.empty", "No item of the table will expire."));
   });
   /** The clock stands from then on, until Control lets it run. */
