@@ -57,7 +57,7 @@ struct op_request {
 	struct fault_hold *hold; /* of the response, when it was held; op_run takes it over */
 	uint64_t slice_ns; /* CPU time after which it is given up, to be run again where it may take
 			      long; 0: it may */
-	bool may_wait; /* with slice_ns: for a write that takes long */
+	bool may_wait; /* with slice_ns: not given up because a long write is under way */
 };
 
 struct op_response {

@@ -292,12 +292,6 @@ static void show_watchers(struct routes *routes, struct caller *caller,
 	events_note(routes->console.events, &event);
 }
 
-/* A request that was held is not given up again. */
-static bool is_sliced(const struct http_request *request)
-{
-	return request->haste == HTTP_BRIEFLY || (request->haste == HTTP_BEHIND && !request->hold);
-}
-
 static bool call_api(struct routes *routes, const struct http_request *request,
 		     struct http_response *response)
 {
@@ -321,7 +315,7 @@ static bool call_api(struct routes *routes, const struct http_request *request,
 		.is_long = request->haste == HTTP_LONG && routes->http->slice_ns > 0,
 		.is_counted = request->is_long_write,
 		.hold = request->hold,
-		.slice_ns = is_sliced(request) ? request->slice_ns : 0,
+		.slice_ns = request->slice_ns,
 		.may_wait = request->haste == HTTP_BEHIND,
 	};
 	struct op_response answer = {0};

@@ -49,8 +49,8 @@ enum http_haste {
 	HTTP_BRIEFLY,   /* it must end within its slice: other connections wait */
 	HTTP_FOR_VITAL, /* health and metrics alone */
 	HTTP_LONG,      /* any time: the thread serves long requests */
-	HTTP_BEHIND, /* it may wait; but a request that was not held must end within its slice: it
-			was given up only because it might wait for a long one */
+	HTTP_BEHIND, /* it may wait: it was held, or given up only because it might wait for a long
+			one. Then it must still end within its slice */
 };
 
 struct http_request {

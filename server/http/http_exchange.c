@@ -140,12 +140,21 @@ static void split_uri(struct str target, struct http_request *request)
 	request->query = mark ? (struct str){mark + 1, uri.n - request->path.n - 1} : STR("");
 }
 
+/* Of CPU time; 0: any. A request that was held is not given up again. */
+static uint64_t slice_of(const struct exchange *exchange)
+{
+	bool is_sliced = exchange->haste == HTTP_BRIEFLY ||
+			 (exchange->haste == HTTP_BEHIND && !exchange->hold);
+
+	return is_sliced ? http_lane_slice(exchange->lane) : 0;
+}
+
 struct http_request http_exchange_request(struct exchange *exchange)
 {
 	struct http_request request = {
 		.hold = exchange->hold,
 		.haste = exchange->haste,
-		.slice_ns = http_lane_slice(exchange->lane),
+		.slice_ns = slice_of(exchange),
 		.is_long_write = exchange->is_long_write,
 		.arena = exchange->arena,
 		.method = str_of(exchange->head.method),

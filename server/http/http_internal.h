@@ -64,7 +64,6 @@ struct outgoing {
 /* One request and its reply. */
 struct exchange {
 	struct crew_job job; /* first: a job is its exchange */
-	struct exchange *next;
 	struct http *http;
 	struct arena *arena;
 	struct connection *connection;

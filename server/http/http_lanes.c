@@ -31,7 +31,7 @@ struct lane {
 	struct http *http;
 	struct MHD_Daemon *daemon; /* NULL: it has not started */
 	atomic_uint count;         /* of connections */
-	size_t paced;              /* bytes of bodies since then; of the lane's thread, as is: */
+	size_t paced;              /* bytes of bodies since paced_since_ms; both of its thread */
 	int64_t paced_since_ms;
 };
 
