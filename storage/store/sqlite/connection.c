@@ -43,8 +43,8 @@ static const char *const statement_sql[PLACE_TABLE_COUNT][STATEMENT_COUNT] = {
 		STATEMENTS(PLACE_KEYS_VALUE, "", "", ""),
 		[STATEMENT_REFER] =
 			"INSERT INTO \"%s\" (k, v) VALUES (?1, ifnull((SELECT rowid FROM "
-			"\"%s\" WHERE k = ?2), x'02')) ON CONFLICT (k) DO UPDATE SET v = "
-			"excluded.v",
+			"\"%s\" WHERE k = ?2), " PLACE_REFERENCE
+			")) ON CONFLICT (k) DO UPDATE SET v = excluded.v",
 		[STATEMENT_OF] = SELECT_OF "r.k >= ?1 AND r.k < ?2 ORDER BY r.k",
 		[STATEMENT_OF_OPEN] = SELECT_OF "r.k >= ?1 ORDER BY r.k",
 		[STATEMENT_OF_REVERSE] = SELECT_OF "r.k >= ?1 AND r.k < ?2 ORDER BY r.k DESC",

@@ -16,7 +16,7 @@ static const char *const create_sql[] = {
 		"CREATE TABLE \"%s\" (k BLOB NOT NULL PRIMARY KEY, v NOT NULL) WITHOUT ROWID",
 	[FILE_SCHEMA_SYSTEM] = "CREATE TABLE \"%s\" (k BLOB NOT NULL UNIQUE, v BLOB NOT NULL)",
 };
-/* As SQLite keeps what places.c says. */
+/* What SQLite keeps of create_index() in places.c: no IF NOT EXISTS. */
 static const char *const key_index_sql = "CREATE UNIQUE INDEX \"%s_key\" ON \"%s\" (k)";
 
 /* A row of sqlite_schema; "" where a column is NULL. */

@@ -223,17 +223,12 @@ void page_file_limit(sqlite3_file *log, sqlite3_file *data, struct quota *quota,
 	own(log)->quota = quota;
 }
 
-/* Where what is known of a file begins: behind what the file system beneath has of it. */
-static size_t own_at(void)
-{
-	return ((size_t)page_system.under->szOsFile + 7) / 8 * 8;
-}
-
 /* Files of other kinds stay those of the file system beneath. */
 static int system_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int flags,
 		       int *flags_out)
 {
-	struct page_file *page_file = (struct page_file *)((char *)file + own_at());
+	struct page_file *page_file =
+		(struct page_file *)((char *)file + page_file_behind(page_system.under));
 	unsigned char head[HEAD_SIZE];
 	int result = page_system.under->xOpen(page_system.under, name, file, flags, flags_out);
 
@@ -272,7 +267,8 @@ static void make_system(void)
 	page_system.vfs = *page_system.under;
 	page_system.vfs.pNext = NULL;
 	page_system.vfs.zName = "dynalith";
-	page_system.vfs.szOsFile = (int)(own_at() + sizeof(struct page_file));
+	page_system.vfs.szOsFile =
+		(int)(page_file_behind(page_system.under) + sizeof(struct page_file));
 	page_system.vfs.xOpen = system_open;
 	if (sqlite3_vfs_register(&page_system.vfs, 0) != SQLITE_OK)
 		page_system.under = NULL;

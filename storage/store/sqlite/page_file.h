@@ -2,8 +2,8 @@
  * page_file - the file system of stores on disk: data files whose pages carry a checksum, and
  * write-ahead logs that keep to their limits; internal to storage/store/sqlite.
  *
- * It is SQLite's own file system, with other calls where data files are read and written, and where
- * logs are written.
+ * It is SQLite's own file system, but for the calls that read and write data files, and those that
+ * write logs.
  *
  * The last PAGE_CHECK_BYTES of each page hold a CRC-32 of the rest, mixed with the page's number. A
  * page gets it on its way into the data file, and is checked each time that it is read from there.
@@ -32,6 +32,13 @@
  */
 #define LOG_HEAD 32
 #define LOG_FRAME_HEAD 24
+
+/* Where a file system above another one has what it knows of an open file: behind what the one
+ * beneath has. */
+static inline size_t page_file_behind(const sqlite3_vfs *beneath)
+{
+	return ((size_t)beneath->szOsFile + 7) / 8 * 8;
+}
 
 /* Registers it, above SQLite's default; its name. NULL where SQLite has no file system. */
 const char *page_file_system(void);

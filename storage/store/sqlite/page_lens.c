@@ -117,17 +117,12 @@ static int lens_size(sqlite3_file *file, sqlite3_int64 *size)
 	return SQLITE_OK;
 }
 
-static size_t own_at(const sqlite3_vfs *under)
-{
-	return ((size_t)under->szOsFile + 7) / 8 * 8;
-}
-
 /* The damaged file, with other pages. */
 static int lens_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int flags,
 		     int *flags_out)
 {
 	struct page_lens *lens = vfs->pAppData;
-	struct lens_file *own = (struct lens_file *)((char *)file + own_at(lens->under));
+	struct lens_file *own = (struct lens_file *)((char *)file + page_file_behind(lens->under));
 	int result = lens->under->xOpen(lens->under, name, file, flags, flags_out);
 
 	if (result != SQLITE_OK || !(flags & SQLITE_OPEN_MAIN_DB))
@@ -187,7 +182,7 @@ enum code page_lens_open(const struct raw_file *file, struct arena *arena, struc
 	lens->vfs.pNext = NULL;
 	lens->vfs.zName = NAME;
 	lens->vfs.pAppData = lens;
-	lens->vfs.szOsFile = (int)(own_at(usual) + sizeof(struct lens_file));
+	lens->vfs.szOsFile = (int)(page_file_behind(usual) + sizeof(struct lens_file));
 	lens->vfs.xOpen = lens_open;
 	lens->vfs.xAccess = lens_access;
 	*out = lens;

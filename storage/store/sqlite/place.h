@@ -56,7 +56,8 @@ enum place_table { PLACE_TABLE_OWN, PLACE_TABLE_SHARED, PLACE_TABLE_KEYS, PLACE_
  * A value of PLACE_TABLE_KEYS is the number of the row that is meant, an integer, or where that is
  * not known bytes as in other tables. This is the value that the store gives.
  */
-#define PLACE_KEYS_VALUE "iif(typeof(v) = 'integer', x'02', v)"
+#define PLACE_REFERENCE "x'02'" /* STORE_REFERENCE in SQL */
+#define PLACE_KEYS_VALUE "iif(typeof(v) = 'integer', " PLACE_REFERENCE ", v)"
 
 enum place_table place_table(const struct place *place);
 /* Whether a SQL table of that name is a PLACE_TABLE_KEYS. */
