@@ -119,9 +119,11 @@ static void flush_limit(struct running *run, size_t pattern, size_t demand, enum
 		double *refused = &dealt->refused[flow->link + demand][limit];
 
 		all += *refused;
-		for (size_t c = 0; c<flow->weight && * refused> 0; c++)
-			of_key[spread->key[cells[c]] + 1] += *refused / (double)flow->weight;
+		double each = *refused / (double)flow->weight;
+
 		*refused = 0;
+		for (size_t c = 0; each > 0 && c < flow->weight; c++)
+			of_key[spread->key[cells[c]] + 1] += each;
 	}
 	for (int32_t key = SPREAD_REST; all > 0 && key < CELLS; key++) {
 		if (of_key[key + 1] > 0)
@@ -352,9 +354,10 @@ static void deal(struct running *run)
 	dealt->refused = arena_calloc(dealt->arena, dealt->links, sizeof(*dealt->refused));
 	dealt->blame = ARENA_ARRAY(dealt->arena, struct blame, dealt->links * LIMIT_KINDS);
 	for (int a = 1; a < ATTEMPTS; a++) {
+		size_t seconds = (size_t)model_second_delay(a);
+
 		dealt->came[a] = ARENA_ARRAY(dealt->arena, double, dealt->n);
-		dealt->due[a] =
-			ARENA_ARRAY(dealt->arena, double, dealt->n *(size_t)model_second_delay(a));
+		dealt->due[a] = ARENA_ARRAY(dealt->arena, double, seconds * dealt->n);
 	}
 	sort_links(run, dealt);
 	note_lone_keys(run, dealt);
