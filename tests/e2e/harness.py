@@ -236,6 +236,24 @@ def is_running(pid):
         return False
 
 
+def open_files_of(pid):
+    """What its descriptors stand for. One that is closed while they are read is left out."""
+    found = []
+    for link in pathlib.Path(f"/proc/{pid}/fd").iterdir():
+        with contextlib.suppress(FileNotFoundError):
+            found.append(os.readlink(link))
+    return found
+
+
+def sizes_in(folder):
+    """The names in it and their sizes. A file that another process moves or deletes meanwhile is left out."""
+    found = {}
+    for path in pathlib.Path(folder).iterdir():
+        with contextlib.suppress(FileNotFoundError):
+            found[path.name] = path.stat().st_size
+    return found
+
+
 def children_of(pid):
     """The processes that it started and that have not ended."""
     found = []

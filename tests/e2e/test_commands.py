@@ -13,7 +13,7 @@ import tempfile
 import urllib.request
 
 from broken import STALLS, Between
-from harness import BINARY, ROOT, Server, is_running, key, of_files, run, until
+from harness import BINARY, ROOT, Server, is_running, key, of_files, open_files_of, run, sizes_in, until
 
 FOLDER = pathlib.Path(tempfile.mkdtemp(prefix="dynalith-e2e-"))
 TARGETS = FOLDER / "targets"
@@ -260,7 +260,7 @@ def in_the_middle_of_an_input():
             writer = os.open(pipe, os.O_RDWR)
             os.write(writer, content.encode())
             ends([str(word).replace("PIPE", str(pipe)) for word in words],
-                 lambda process: str(pipe) in [os.readlink(link) for link in pathlib.Path(f"/proc/{process.pid}/fd").iterdir() if link.is_symlink()], number)
+                 lambda process: str(pipe) in open_files_of(process.pid), number)
             os.close(writer)
     assert sorted(n for n, (_, states) in COMMANDS.items() if "pipe" in states) == ["diff", "replay", "report"]
 
@@ -298,8 +298,8 @@ def in_the_middle_of_a_file():
     server.process.send_signal(signal.SIGTERM)
     server.process.wait()
     path = pathlib.Path(server.folder, "data.db")
-    is_open = lambda process: str(path) in [os.readlink(link) for link in pathlib.Path(f"/proc/{process.pid}/fd").iterdir() if link.is_symlink()]
-    is_begun = lambda process: any(p.stat().st_size > 0 for p in TARGETS.iterdir())
+    is_open = lambda process: str(path) in open_files_of(process.pid)
+    is_begun = lambda process: any(sizes_in(TARGETS).values())
     whole = path.read_bytes()
     for number in SIGNALS:
         ends(["check", str(path)], is_open, number)

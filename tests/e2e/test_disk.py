@@ -13,7 +13,7 @@ import urllib.error
 import urllib.request
 
 import raw
-from harness import BINARY, Server, copy_of_file, key, of_files, raises, run
+from harness import BINARY, Server, copy_of_file, key, of_files, raises, run, sizes_in
 from wire import Client, Refused, s
 
 FULL = ("InternalServerError", 500)
@@ -317,8 +317,8 @@ def fill_by_sdk(table, size):
 
 def check_folder(server):
     """The data and its log; the reserve is for a full disk."""
-    sizes = [os.path.getsize(f"{server.folder}/{name}") for name in os.listdir(server.folder) if not name.endswith("-reserve")]
-    assert sum(sizes) <= LIMIT << 20, sizes
+    sizes = {name: size for name, size in sizes_in(server.folder).items() if not name.endswith("-reserve")}
+    assert sum(sizes.values()) <= LIMIT << 20, sizes
 
 
 @of_files

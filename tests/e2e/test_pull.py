@@ -20,7 +20,7 @@ import urllib.request
 import botocore.auth
 import botocore.credentials
 
-from harness import BINARY, Server, run
+from harness import BINARY, Server, run, sizes_in
 from listener import Listener, is_signed
 
 FOLDER = pathlib.Path(tempfile.mkdtemp(prefix="dynalith-pull-"))
@@ -166,8 +166,7 @@ def equal_keys_far_apart():
 def killed_and_run_again():
     server, client = filled(users=60, orders=10, filler=json.dumps({"name": "x", "filler": "f" * 9000}))
     target = FOLDER / "killed.db"
-    part, log = FOLDER / "killed.db.pull", FOLDER / "killed.db.pull-wal"
-    size = lambda: sum(path.stat().st_size for path in (part, log) if path.exists())
+    size = lambda: sum(size for name, size in sizes_in(FOLDER).items() if name in ("killed.db.pull", "killed.db.pull-wal"))
     kills = 0
     while kills < 6:  # the first time before a page is whole, so that some items are there and no key
         before = size()
