@@ -69,7 +69,6 @@ static void http_free(struct http *http)
 	crew_stop(http->aside); /* libmicrohttpd must have no suspended connection */
 	if (http->lanes)
 		http_lanes_free(http->lanes);
-	http_exchange_free_idle(http);
 	connections_free(http->connections);
 	if (http->tls)
 		tls_end(http->tls, TLS_DRAIN_MS);

@@ -7,46 +7,41 @@
 #define ARENA_KEEP (512 * 1024)       /* bytes an idle exchange keeps */
 #define FREE_FROM (8 * 1024 * 1024)   /* bytes beside a reply that are freed before it is sent */
 
-struct exchange *http_exchange_new(struct http *http)
+struct exchange *http_exchange_new(struct lane *lane)
 {
-	struct exchange *exchange = idle_take(&http->idle);
-	struct arena *arena;
+	struct http_stats *stats = lane->http->options.stats;
+	struct exchange *exchange = lane->idle;
+	struct arena *arena =
+		exchange ? exchange->arena : arena_new_within(ARENA_KEEP, &stats->memory);
 
-	arena = exchange ? exchange->arena
-			 : arena_new_within(ARENA_KEEP, &http->options.stats->memory);
+	lane->idle = NULL;
 	if (!exchange)
 		exchange = arena_checked(malloc(sizeof(*exchange)));
-	*exchange = (struct exchange){.http = http, .arena = arena};
-	atomic_fetch_add(&http->options.stats->requests, 1);
+	*exchange = (struct exchange){.http = lane->http, .lane = lane, .arena = arena};
+	atomic_fetch_add(&stats->requests, 1);
 	return exchange;
 }
 
-static void free_exchange(struct exchange *exchange)
+void http_exchange_free(struct exchange *exchange)
 {
+	if (!exchange)
+		return;
 	arena_free(exchange->arena);
 	free(exchange);
 }
 
 void http_exchange_done(struct exchange *exchange)
 {
-	struct http *http = exchange->http;
+	struct http_stats *stats = exchange->http->options.stats;
 	struct http_stream *stream = exchange->out.reply.stream;
 
 	if (stream)
 		stream->end(stream);
 	arena_reset(exchange->arena);
-	arena_use_budget(exchange->arena, &http->options.stats->memory);
-	if (!idle_keep(&http->idle, exchange))
-		free_exchange(exchange);
-	atomic_fetch_sub(&http->options.stats->requests, 1);
-}
-
-void http_exchange_free_idle(struct http *http)
-{
-	struct exchange *exchange;
-
-	while ((exchange = idle_take_any(&http->idle)))
-		free_exchange(exchange);
+	arena_use_budget(exchange->arena, &stats->memory);
+	http_exchange_free(exchange->lane->idle);
+	exchange->lane->idle = exchange;
+	atomic_fetch_sub(&stats->requests, 1);
 }
 
 /* The target and the body go with the arena. */

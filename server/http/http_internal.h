@@ -18,7 +18,6 @@
 #include "server/http/crew.h"
 #include "server/http/http.h"
 #include "server/request_id.h"
-#include "storage/store/idle.h"
 
 /*
  * Bytes that libmicrohttpd has for a connection, and clears for each request: half of them to read,
@@ -29,6 +28,7 @@
 #define HTTP_HEAD_SHARE (24 * 1024)
 
 struct MHD_Connection;
+struct MHD_Daemon;
 struct lane;
 struct lanes;
 
@@ -95,7 +95,17 @@ struct http {
 	struct connections *connections;
 	atomic_bool is_stopping,
 		is_drained;    /* is_drained: requests under way have had their time */
-	struct idle idle;      /* exchanges, one for each thread */
+};
+
+/* A thread of libmicrohttpd with its connections. */
+struct lane {
+	struct http *http;
+	struct MHD_Daemon *daemon; /* NULL: it has not started */
+	atomic_uint count;         /* of connections */
+	/* of its thread: */
+	struct exchange *idle; /* for its next request, or NULL */
+	size_t paced;          /* bytes of bodies since paced_since_ms */
+	int64_t paced_since_ms;
 };
 
 /* NULL where no thread can be had. It starts the lane for VITAL connections. */
@@ -114,8 +124,8 @@ uint64_t http_lane_pause_ms(struct lane *lane, size_t n);
 
 /* libmicrohttpd's callbacks: a request line has come; the head, the next *data_size bytes of the
  * body, or its end; the request is over. */
-struct exchange *http_serve_begin(struct http *http, struct connection *connection,
-				  struct lane *lane, const char *uri);
+struct exchange *http_serve_begin(struct lane *lane, struct connection *connection,
+				  const char *uri);
 bool http_serve_request(struct exchange *exchange, struct MHD_Connection *mhd, const char *method,
 			const char *version, const char *data, size_t *data_size);
 void http_serve_end(struct exchange *exchange);
@@ -127,11 +137,11 @@ void http_serve_end(struct exchange *exchange);
  */
 void http_linger(struct http *http, const struct connection *connection);
 
-/* A cleared one, counted as under way; and its end. */
-struct exchange *http_exchange_new(struct http *http);
+/* A cleared one, counted as under way; and its end. By the lane's thread. */
+struct exchange *http_exchange_new(struct lane *lane);
 void http_exchange_done(struct exchange *exchange);
-/* Frees the idle ones. */
-void http_exchange_free_idle(struct http *http);
+/* Frees an idle one; NULL is nothing. */
+void http_exchange_free(struct exchange *exchange);
 
 /* Gives the request up for its problem: its body and its target are freed; what still comes of the
  * body is read and thrown away. */

@@ -27,14 +27,6 @@
 #define LANE_SLACK                                                                                 \
 	4 /* connections that libmicrohttpd still counts when it has said that they are closed */
 
-struct lane {
-	struct http *http;
-	struct MHD_Daemon *daemon; /* NULL: it has not started */
-	atomic_uint count;         /* of connections */
-	size_t paced;              /* bytes of bodies since paced_since_ms; both of its thread */
-	int64_t paced_since_ms;
-};
-
 struct lanes {
 	struct http *http;
 	unsigned most, count; /* `count`: of those that have started; of the door's thread */
@@ -104,12 +96,10 @@ uint64_t http_lane_pause_ms(struct lane *lane, size_t n)
 
 static void *on_uri(void *context, const char *uri, struct MHD_Connection *mhd)
 {
-	struct lane *lane = context;
-
 	return http_serve_begin(
-		lane->http,
+		context,
 		MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context,
-		lane, uri);
+		uri);
 }
 
 static void on_completed(void *context, struct MHD_Connection *mhd, void **state,
@@ -189,10 +179,16 @@ void http_lanes_enter(struct lanes *lanes, struct connection *connection, enum c
 		drop(lane, connection);
 }
 
+static void end_lane(struct lane *lane)
+{
+	MHD_stop_daemon(lane->daemon);
+	http_exchange_free(lane->idle);
+}
+
 void http_lanes_free(struct lanes *lanes)
 {
 	for (unsigned i = 0; i < lanes->count; i++)
-		MHD_stop_daemon(lanes->v[i].daemon);
-	MHD_stop_daemon(lanes->vital.daemon);
+		end_lane(&lanes->v[i]);
+	end_lane(&lanes->vital);
 	free(lanes);
 }

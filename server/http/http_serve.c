@@ -241,14 +241,13 @@ static bool has_too_many_parameters(struct str target)
 	return count > PARAMETERS_MAX || (mark && target.n > QUERIED_TARGET_MAX);
 }
 
-struct exchange *http_serve_begin(struct http *http, struct connection *connection,
-				  struct lane *lane, const char *uri)
+struct exchange *http_serve_begin(struct lane *lane, struct connection *connection,
+				  const char *uri)
 {
-	struct exchange *exchange = http_exchange_new(http);
+	struct exchange *exchange = http_exchange_new(lane);
 	struct str target = str_of(uri ? uri : "");
 
 	exchange->connection = connection;
-	exchange->lane = lane;
 	connection_enter(connection, CONNECTION_RECEIVING);
 	exchange->is_over = !connection_begin_request(connection) || connection_is_over(connection);
 	exchange->head.uri = str_copy(exchange->arena, target);

@@ -1,29 +1,13 @@
-/* What threads keep for themselves, and the reading connections of a store on top: nobody shares one,
- * and nobody waits while one is free. */
+/* The reading connections of a store: nobody shares one, and nobody waits while one is free. */
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "storage/store/idle.h"
 #include "storage/store/sqlite/readers.h"
 #include "tests/unit/test.h"
 
 #define THREADS 6
 #define CONNECTIONS 2
 #define ROUNDS (40000 / TEST_SLOWNESS)
-
-static struct idle kept;
-
-static void *take_own(void *context)
-{
-	(void)context;
-	return idle_take(&kept);
-}
-
-static void *take_any(void *context)
-{
-	(void)context;
-	return idle_take_any(&kept);
-}
 
 static void *on_a_thread(void *(*run)(void *), void *context)
 {
@@ -33,27 +17,6 @@ static void *on_a_thread(void *(*run)(void *), void *context)
 	CHECK_INT(pthread_create(&thread, NULL, run, context), 0);
 	pthread_join(thread, &result);
 	return result;
-}
-
-TEST(a_thread_finds_what_it_kept)
-{
-	int first, second;
-
-	CHECK(!idle_take(&kept));
-	CHECK(idle_keep(&kept, &first));
-	CHECK(!idle_keep(&kept, &second));
-	CHECK(!on_a_thread(take_own, NULL));
-	CHECK(idle_take(&kept) == &first);
-	CHECK(!idle_take(&kept));
-}
-
-TEST(another_thread_finds_it_where_it_looks_everywhere)
-{
-	int object;
-
-	CHECK(idle_keep(&kept, &object));
-	CHECK(on_a_thread(take_any, NULL) == &object);
-	CHECK(!idle_take(&kept) && !idle_take_any(&kept));
 }
 
 struct crowd {
@@ -164,6 +127,4 @@ TEST(connections_are_opened_as_they_are_needed)
 }
 
 TEST_MAIN(TEST_CASE(connections_are_opened_as_they_are_needed),
-	  TEST_CASE(a_thread_finds_what_it_kept),
-	  TEST_CASE(another_thread_finds_it_where_it_looks_everywhere),
 	  TEST_CASE(a_crowd_shares_few_connections), TEST_CASE(a_thread_takes_what_another_kept))
