@@ -112,6 +112,8 @@ static bool take_due(struct crew *crew, struct crew_job *job, uint64_t wait_ns)
 		pthread_cond_signal(&crew->wake);
 	}
 	pthread_mutex_unlock(&crew->mutex);
+	if (!is_taken)
+		job->run(job, true);
 	return is_taken;
 }
 

@@ -34,8 +34,8 @@ struct crew *crew_new(unsigned threads, bool is_timed);
 
 /*
  * A thread runs the job, perhaps before this returns. `cost_ns`: CPU time that it is known to take;
- * 0: not known. False where there is no thread, or after crew_stop(): the job stays with the
- * caller.
+ * 0: not known. False where no thread can be had, or after crew_stop(): then it has run, as a late
+ * one.
  */
 bool crew_take(struct crew *crew, struct crew_job *job, uint64_t cost_ns);
 

@@ -6,27 +6,20 @@
 #include <unistd.h>
 
 #include "server/ending.h"
-#include "server/http/door.h"
 #include "server/http/tls.h"
 #include "storage/monotonic.h"
 
 #define SWEEP_MS 1000
 #define TLS_DRAIN_MS 2000 /* for clients to take answers at the server's end */
 
-static void enter(void *context, struct connection *connection, enum connection_kind kind)
-{
-	const struct http *http = context;
-
-	http_lanes_enter(http->lanes, connection, kind);
-}
-
 static void sweep(struct crew_job *job, bool is_late)
 {
 	struct http *http = (struct http *)((char *)job - offsetof(struct http, sweep));
 
-	(void)is_late;
+	if (is_late)
+		return;
 	connections_sweep(http->connections);
-	(void)!crew_take_in(http->delays, job, SWEEP_MS); /* false at the end */
+	crew_take_in(http->delays, job, SWEEP_MS);
 }
 
 /* The parts, in the order in which they need each other. False where one does not start; `fd` is
@@ -47,16 +40,17 @@ static bool start_http_parts(struct http *http, int fd)
 	http->connections = connections_new(&limits);
 	http->lanes = http_lanes_new(http);
 	http->sweep.run = sweep;
+	http->lingers.crew = http->delays;
+	http->lingers.most = options->room.beyond / 4;
 	if (options->certificate)
-		http->tls =
-			tls_new(options->certificate, options->room.within + options->room.beyond,
-				options->request_timeout_s);
+		http->tls = tls_new(options->certificate, &http->lingers,
+				    options->room.within + options->room.beyond,
+				    options->request_timeout_s);
 	if (!http->lanes || (options->certificate && !http->tls)) {
 		close(fd);
 		return false;
 	}
-	const struct door_options door = {fd, http->tls, http->connections, enter, http};
-	http->door = door_open(&door);
+	http->door = http_door_open(http, fd);
 	return http->door && crew_take_in(http->delays, &http->sweep, SWEEP_MS);
 }
 
@@ -65,7 +59,7 @@ static void http_free(struct http *http)
 {
 	crew_stop(http->delays);
 	if (http->door)
-		door_close(http->door);
+		http_door_close(http->door);
 	crew_stop(http->aside); /* libmicrohttpd must have no suspended connection */
 	if (http->lanes)
 		http_lanes_free(http->lanes);
@@ -87,7 +81,7 @@ static size_t unproven_limit(const struct http_options *options)
 
 struct http *http_start(const struct http_options *options, const char **problem)
 {
-	int fd = door_listen(options->host, options->port, problem);
+	int fd = http_door_listen(options->host, options->port, problem);
 
 	if (fd < 0)
 		return NULL;
@@ -96,7 +90,7 @@ struct http *http_start(const struct http_options *options, const char **problem
 	options->stats->memory.limit = options->memory_limit;
 	options->stats->unproven.limit = unproven_limit(options);
 	request_id_seed();
-	http->port = door_port(fd);
+	http->port = http_door_port(fd);
 	http->aside = crew_new(CREW_ASIDE, false);
 	http->delays = crew_new(1, true);
 	if (start_http_parts(http, fd))

@@ -10,7 +10,7 @@
  *
  * Over a limit no request waits: the handler gets the problem, and the request's memory is freed.
  * libmicrohttpd would close connections beyond its own limit without an answer, so the door has the
- * limit (door.h).
+ * limit (http_door.c).
  *
  * Requests share a budget of memory: the first 16 KB of each are free, all else counts from when it
  * is taken to when it is freed. The memory of a large request is freed before its answer is sent,

@@ -105,8 +105,10 @@ static void resume(struct crew_job *job, bool is_late)
 void http_exchange_resume_in(struct exchange *exchange, uint64_t ms)
 {
 	exchange->job.run = resume;
-	if (ms == 0 || !crew_take_in(exchange->http->delays, &exchange->job, ms))
+	if (ms == 0)
 		resume(&exchange->job, false);
+	else
+		crew_take_in(exchange->http->delays, &exchange->job, ms);
 }
 
 /* The target without http://AUTHORITY, as clients send it to proxies. RFC 9112, 3.2.2: a server

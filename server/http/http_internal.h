@@ -1,7 +1,7 @@
 /*
  * http_internal - what the parts of the front end share; not for others.
  *
- *   door.c           accepts connections
+ *   http_door.c      accepts connections
  *   connections.c    their limits and deadlines
  *   http_lanes.c     threads of libmicrohttpd
  *   http_serve.c     its callbacks: a request from its first line to its answer
@@ -9,7 +9,7 @@
  *   http_intake.c    the head, whether the body may come, the body
  *   framing.c        whether a head can be read in one way only
  *   http_reply.c     compression, headers, sending, bodies in pieces, bodies that grow
- *   http_linger.c    what comes behind the last answer
+ *   linger.c         what comes behind the last answer
  *   http.c           start and stop
  */
 #ifndef DYNALITH_SERVER_HTTP_HTTP_INTERNAL_H
@@ -17,6 +17,7 @@
 
 #include "server/http/crew.h"
 #include "server/http/http.h"
+#include "server/http/linger.h"
 #include "server/request_id.h"
 
 /*
@@ -87,7 +88,7 @@ struct http {
 	struct lanes *lanes;
 	struct door *door;
 	struct tls *tls;                /* or NULL */
-	atomic_uint lingering;          /* sockets: see http_linger() */
+	struct lingers lingers;
 	struct crew *aside;             /* for long requests */
 	struct crew *delays;            /* for what waits */
 	struct crew_job sweep;          /* of connections, each second */
@@ -107,6 +108,15 @@ struct lane {
 	size_t paced;          /* bytes of bodies since paced_since_ms */
 	int64_t paced_since_ms;
 };
+
+/* A listening socket, or -1 with *problem set to one line. `port` 0: any free one. "::" stands for
+ * every address, of IPv4 too. And its port. */
+int http_door_listen(const char *host, unsigned short port, const char **problem);
+unsigned http_door_port(int listen_fd);
+/* NULL where there are no threads or files left. The listening socket is the door's, also then. */
+struct door *http_door_open(struct http *http, int listen_fd);
+/* Stops listening. Connections that wait here stay for connections_free(). */
+void http_door_close(struct door *door);
 
 /* NULL where no thread can be had. It starts the lane for VITAL connections. */
 struct lanes *http_lanes_new(struct http *http);
@@ -129,13 +139,6 @@ struct exchange *http_serve_begin(struct lane *lane, struct connection *connecti
 bool http_serve_request(struct exchange *exchange, struct MHD_Connection *mhd, const char *method,
 			const char *version, const char *data, size_t *data_size);
 void http_serve_end(struct exchange *exchange);
-
-/*
- * libmicrohttpd is about to close the connection: reads and discards what the client still sends,
- * until it closes its side, for some seconds at most. The kernel would reset a connection that is
- * closed with unread bytes, often before the client has read the answer (RFC 9112, 9.6).
- */
-void http_linger(struct http *http, const struct connection *connection);
 
 /* A cleared one, counted as under way; and its end. By the lane's thread. */
 struct exchange *http_exchange_new(struct lane *lane);

@@ -56,7 +56,7 @@ static void on_connection(void *context, struct MHD_Connection *mhd, void **stat
 	if (code == MHD_CONNECTION_NOTIFY_STARTED) {
 		*state = connections_find(lane->http->connections, fd);
 	} else {
-		http_linger(lane->http, *state);
+		linger_keep(&lane->http->lingers, fd);
 		drop(lane, *state);
 	}
 }

@@ -58,8 +58,7 @@ static void run_aside(struct crew_job *job, bool is_late);
 static void take_aside(struct exchange *exchange, uint64_t cost_ns)
 {
 	exchange->job.run = run_aside;
-	if (!crew_take(exchange->http->aside, &exchange->job, cost_ns))
-		run_aside(&exchange->job, false);
+	crew_take(exchange->http->aside, &exchange->job, cost_ns);
 }
 
 /* Called now and then while the request is held; runs it when that is over, or the server ends. */
@@ -69,10 +68,10 @@ static void look_at_held(struct crew_job *job, bool is_late)
 	struct http *http = exchange->http;
 	unsigned look_ms = http->options.held_look_ms ? http->options.held_look_ms : HELD_MS;
 
-	(void)is_late;
-	if (http->options.is_held(exchange->hold) && crew_take_in(http->delays, job, look_ms))
-		return;
-	take_aside(exchange, 0);
+	if (!is_late && http->options.is_held(exchange->hold))
+		crew_take_in(http->delays, job, look_ms);
+	else
+		take_aside(exchange, 0);
 }
 
 /* The connection is suspended. No thread waits with the request. */

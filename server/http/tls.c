@@ -11,14 +11,13 @@
 #include "server/messages.h"
 #include "server/platform/platform.h"
 #include "server/platform/poller.h"
-#include "server/http/refusal.h"
+#include "server/http/linger.h"
 #include "server/http/tls_context.h"
 #include "storage/monotonic.h"
 
 #define PIECE (16 * 1024)  /* bytes; the text of one record of TLS */
 #define PIECES_AT_ONCE 8   /* of one connection, before others have their turn */
 #define HANDSHAKE_S 10
-#define LINGER_S 5     /* for the client to close, when all is sent */
 #define LOOK_MS 1000   /* between two looks at the time */
 #define END_LOOK_MS 20 /* the same at the server's end */
 #define NEVER INT64_MAX
@@ -27,7 +26,6 @@ enum bridge_phase {
 	BRIDGE_SHAKING,
 	BRIDGE_OPEN,
 	BRIDGE_ENDING, /* our side has closed; bytes for the client are left */
-	BRIDGE_SENT,   /* all is sent: the client may close */
 	BRIDGE_DEAD,   /* all is closed; events of this round may point to it */
 };
 
@@ -63,6 +61,7 @@ struct bridge {
 
 struct tls {
 	struct tls_context *certificate;
+	struct lingers *lingers;
 	unsigned limit, request_s;
 	int poller;
 	struct bridge *first;
@@ -86,9 +85,11 @@ static void watch(struct end *end, unsigned wanted)
 	end->watched = wanted;
 }
 
-/* Its memory stays until the next look around: events may point to it. */
+/* Its memory stays until the next look around: events may point to it. The socket may linger, and
+ * must leave the poller. */
 static void end_bridge(struct bridge *bridge)
 {
+	watch(&bridge->net, 0);
 	BIO_free_all(bridge->outside);
 	BIO_free_all(bridge->inside);
 	bridge->phase = BRIDGE_DEAD;
@@ -152,21 +153,6 @@ static bool is_other_speech(const struct bridge *bridge)
 	       recv(bridge->net.fd, &first, 1, MSG_PEEK | MSG_DONTWAIT) == 1 && first != 0x16;
 }
 
-/* Answers a client that speaks something else, most often plain HTTP, and discards its bytes. */
-static void refuse(struct bridge *bridge)
-{
-	char text[REFUSAL_MOST];
-	struct str answer =
-		refusal_write(text, "400 Bad Request", STR("Connection: close"), STR(TLS_REFUSAL));
-
-	platform_send(bridge->net.fd, answer.p, answer.n);
-	bridge->inside = arena_checked(BIO_new(BIO_s_null()));
-	bridge->in.from = SSL_get_rbio(bridge->ssl);
-	bridge->in.to = bridge->inside;
-	bridge->out.is_over = true;
-	bridge->phase = BRIDGE_OPEN;
-}
-
 /* The handshake is done: hands the other end of the pair to the server. */
 static void open_bridge(struct bridge *bridge)
 {
@@ -187,8 +173,10 @@ static void open_bridge(struct bridge *bridge)
 
 static void shake(struct bridge *bridge)
 {
-	if (is_other_speech(bridge)) {
-		refuse(bridge);
+	if (is_other_speech(bridge)) { /* most often plain HTTP */
+		linger_refuse(bridge->tls->lingers, bridge->net.fd, "400 Bad Request",
+			      STR(TLS_REFUSAL));
+		end_bridge(bridge);
 		return;
 	}
 	ERR_clear_error();
@@ -224,15 +212,12 @@ static void settle(struct bridge *bridge)
 		bridge->phase = BRIDGE_ENDING;
 		bridge->until_ms = after_s(bridge->tls->request_s);
 	}
-	if (bridge->phase == BRIDGE_ENDING && out->n == 0 && say_bye(bridge)) {
-		bridge->phase = BRIDGE_SENT;
-		bridge->until_ms = after_s(LINGER_S);
-	}
-	if (bridge->phase == BRIDGE_SENT && in->is_over) {
+	bool is_bye_due = bridge->phase == BRIDGE_ENDING && out->n == 0;
+	if (is_bye_due && say_bye(bridge)) {
+		linger_keep(bridge->tls->lingers, bridge->net.fd);
 		end_bridge(bridge);
 		return;
 	}
-	bool is_bye_due = bridge->phase == BRIDGE_ENDING && out->n == 0;
 	watch(&bridge->net, (in->n == 0 && !in->is_over ? in->reads : 0u) |
 				    (out->n > 0 ? out->writes : 0u) |
 				    (is_bye_due ? POLLER_WRITE : 0u));
@@ -300,17 +285,17 @@ static void begin_bridge(struct tls *tls, SSL *ssl, int fd, const struct sockadd
 	settle(bridge);
 }
 
-/* Ends the bridges whose time is over; at the server's end also those with nothing left to send. */
+/* Ends the bridges whose time is over; at the server's end also those that have not begun. */
 static void look_around(struct tls *tls)
 {
 	int64_t now = monotonic_ms();
 	struct bridge **at = &tls->first, *bridge;
 
 	while ((bridge = *at)) {
-		bool is_idle = bridge->phase == BRIDGE_SHAKING || bridge->phase == BRIDGE_SENT;
+		bool is_begun = bridge->phase != BRIDGE_SHAKING;
 
 		if (bridge->phase != BRIDGE_DEAD &&
-		    (bridge->until_ms <= now || (tls->is_ending && is_idle)))
+		    (bridge->until_ms <= now || (tls->is_ending && !is_begun)))
 			end_bridge(bridge);
 		if (bridge->phase == BRIDGE_DEAD) {
 			*at = bridge->next;
@@ -335,11 +320,13 @@ static void handle_events(struct tls *tls, int wait_ms)
 
 /* --- the outside --- */
 
-struct tls *tls_new(struct tls_context *certificate, unsigned limit, unsigned request_s)
+struct tls *tls_new(struct tls_context *certificate, struct lingers *lingers, unsigned limit,
+		    unsigned request_s)
 {
 	struct tls *tls = arena_checked(calloc(1, sizeof(*tls)));
 
 	*tls = (struct tls){.certificate = certificate,
+			    .lingers = lingers,
 			    .limit = limit,
 			    .request_s = request_s,
 			    .poller = poller_open()};

@@ -8,9 +8,10 @@
  * wait for each, beside the kernel's socket buffers. The end of one direction is passed on, so
  * answers arrive whole.
  *
- * Time is limited here for the handshake, and behind the end of the plain side; in between, the
- * limits of connections.h hold, which the pair passes on. Where the limit of connections is
- * reached, the oldest handshake under way is closed, so that stalled ones do not block new clients.
+ * Time is limited here for the handshake, and for the rest of the answer behind the end of the
+ * plain side; in between, the limits of connections.h hold, which the pair passes on. Where the
+ * limit of connections is reached, the oldest handshake under way is closed, so that stalled ones
+ * do not block new clients.
  *
  * A client that speaks no TLS is refused in plain HTTP.
  */
@@ -21,15 +22,17 @@
 
 #define TLS_FILES 3 /* open files for each connection */
 
+struct lingers;
 struct tls;
 struct tls_context;
 
 /*
- * `limit`: connections, with handshakes. `request_s`: how long a client may take for an answer
- * whose connection has ended on our side; at most as long for its handshake. NULL where no file can
- * be opened.
+ * `lingers` gets sockets whose last bytes are sent. `limit`: connections, with handshakes.
+ * `request_s`: how long a client may take for an answer whose connection has ended on our side; at
+ * most as long for its handshake. NULL where no file can be opened.
  */
-struct tls *tls_new(struct tls_context *certificate, unsigned limit, unsigned request_s);
+struct tls *tls_new(struct tls_context *certificate, struct lingers *lingers, unsigned limit,
+		    unsigned request_s);
 
 /* A descriptor that can be read when there is work. */
 int tls_poller(const struct tls *tls);

@@ -53,6 +53,7 @@ TEST(what_waits_at_the_end_runs_too)
 	for (int i = 0; i < JOBS; i++)
 		CHECK_INT(atomic_load(&jobs[i].runs), 1);
 	CHECK(!crew_take(aside, &jobs[0].job, 0));
+	CHECK_INT(atomic_load(&jobs[0].runs), 2); /* here, as a late one */
 	crew_free(aside);
 }
 

@@ -1,4 +1,12 @@
-#include "server/http/door.h"
+/*
+ * Accepts connections in a thread of its own, and hands each one on when its first bytes show its
+ * kind. A connection that has sent nothing waits here and costs only a socket.
+ *
+ * Connections whose first request is for health or metrics are VITAL: a thread of their own serves
+ * them, however busy the others are. Beyond the limit of connections the server still accepts new
+ * ones, so that health checks work. The oldest connection that has sent nothing makes room.
+ */
+#include "server/http/http_internal.h"
 
 #include <errno.h>
 #include <netdb.h>
@@ -11,13 +19,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "core/arena.h"
-#include "core/str.h"
+#include "server/http/tls.h"
 #include "server/messages.h"
 #include "server/platform/platform.h"
 #include "server/platform/poller.h"
-#include "server/http/refusal.h"
-#include "server/http/tls.h"
 
 #define LISTEN_BACKLOG 511
 #define ACCEPTS_AT_ONCE 16  /* before those that wait are looked at */
@@ -25,9 +30,9 @@
 #define TLS_LOOK_MS 1000
 
 struct door {
-	struct door_options options;
+	struct http *http;
 	pthread_t thread;
-	int poller, stop_fds[2];
+	int listen_fd, poller, stop_fds[2];
 };
 
 /* A socket that listens there, or -1 with errno set. */
@@ -68,7 +73,7 @@ static int listen_on(const char *host, unsigned short number, const char **probl
 	return fd;
 }
 
-int door_listen(const char *host, unsigned short port, const char **problem)
+int http_door_listen(const char *host, unsigned short port, const char **problem)
 {
 	int fd = listen_on(host, port, problem);
 
@@ -77,7 +82,7 @@ int door_listen(const char *host, unsigned short port, const char **problem)
 	return fd;
 }
 
-unsigned door_port(int listen_fd)
+unsigned http_door_port(int listen_fd)
 {
 	struct sockaddr_storage address;
 	socklen_t n = sizeof(address);
@@ -103,22 +108,8 @@ static void make_door_room(struct door *door)
 {
 	struct connection *oldest;
 
-	while ((oldest = connections_crowded_out(door->options.connections)))
+	while ((oldest = connections_crowded_out(door->http->connections)))
 		turn_away(door, oldest);
-}
-
-/* Answers a client that the server has no room for, and does not hear it. */
-static void door_refuse(int fd)
-{
-	char text[REFUSAL_MOST], waste[4096];
-	struct str answer = refusal_write(text, "503 Service Unavailable", STR("Connection: close"),
-					  STR(FULL_REFUSAL));
-
-	platform_send(fd, answer.p, answer.n);
-	shutdown(fd, SHUT_WR);
-	for (int i = 0; i < 64 && recv(fd, waste, sizeof(waste), MSG_DONTWAIT) > 0;
-	     i++) /* bytes that nobody read would reset the connection */
-		;
 }
 
 /* The kind of a connection by its first bytes. Too few bytes to decide make it VITAL: that thread
@@ -152,18 +143,19 @@ static void door_look(struct door *door, struct connection *connection)
 		n > 0 ? door_kind_of((struct str){bytes, (size_t)n}) : CONNECTION_ORDINARY;
 	if (n > 0 && connection_admit(connection, kind)) {
 		poller_watch(door->poller, fd, POLLER_READ, 0, NULL);
-		door->options.enter(door->options.context, connection, kind);
+		http_lanes_enter(door->http->lanes, connection, kind);
 		return;
 	}
 	if (n > 0)
-		door_refuse(fd);
+		linger_refuse(&door->http->lingers, fd, "503 Service Unavailable",
+			      STR(FULL_REFUSAL));
 	turn_away(door, connection);
 }
 
 static void door_take(void *context, int fd, const struct sockaddr_storage *peer)
 {
 	struct door *door = context;
-	struct connection *connection = connections_add(door->options.connections, fd, peer);
+	struct connection *connection = connections_add(door->http->connections, fd, peer);
 
 	if (!poller_watch(door->poller, fd, 0, POLLER_READ, connection))
 		turn_away(door, connection);
@@ -172,12 +164,12 @@ static void door_take(void *context, int fd, const struct sockaddr_storage *peer
 static void door_accept_some(struct door *door)
 {
 	const struct timespec pause = {0, PAUSE_NS};
-	struct tls *tls = door->options.tls;
+	struct tls *tls = door->http->tls;
 
 	for (int i = 0; i < ACCEPTS_AT_ONCE; i++) {
 		struct sockaddr_storage peer = {0};
 		socklen_t n = sizeof(peer);
-		int fd = platform_accept(door->options.listen_fd, (struct sockaddr *)&peer, &n),
+		int fd = platform_accept(door->listen_fd, (struct sockaddr *)&peer, &n),
 		    on = 1;
 
 		if (fd >= 0) {
@@ -201,7 +193,7 @@ static void *door_keep(void *context)
 {
 	struct door *door = context;
 	struct poller_event events[POLLER_EVENTS];
-	struct tls *tls = door->options.tls;
+	struct tls *tls = door->http->tls;
 
 	for (;;) {
 		int n = poller_wait(door->poller, events, tls ? TLS_LOOK_MS : -1);
@@ -210,7 +202,7 @@ static void *door_keep(void *context)
 		for (int i = 0; i < n; i++) {
 			if (events[i].context == &door->stop_fds)
 				return NULL;
-			if (events[i].context == &door->options.listen_fd)
+			if (events[i].context == &door->listen_fd)
 				is_called = true;
 			else if (events[i].context != tls)
 				door_look(door, events[i].context);
@@ -225,8 +217,7 @@ static void *door_keep(void *context)
 
 static void door_free(struct door *door)
 {
-	const int fds[] = {door->options.listen_fd, door->poller, door->stop_fds[0],
-			   door->stop_fds[1]};
+	const int fds[] = {door->listen_fd, door->poller, door->stop_fds[0], door->stop_fds[1]};
 
 	for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++) {
 		if (fds[i] >= 0)
@@ -240,24 +231,25 @@ static bool is_watched(struct door *door, int fd, void *context)
 	return poller_watch(door->poller, fd, 0, POLLER_READ, context);
 }
 
-struct door *door_open(const struct door_options *options)
+struct door *http_door_open(struct http *http, int listen_fd)
 {
-	struct door *door = arena_checked(calloc(1, sizeof(*door)));
+	struct door *door = arena_checked(malloc(sizeof(*door)));
 
-	door->options = *options;
-	door->stop_fds[0] = door->stop_fds[1] = -1;
-	door->poller = poller_open();
+	*door = (struct door){.http = http,
+			      .listen_fd = listen_fd,
+			      .poller = poller_open(),
+			      .stop_fds = {-1, -1}};
 	if (door->poller >= 0 && platform_pipe(door->stop_fds) &&
 	    is_watched(door, door->stop_fds[0], &door->stop_fds) &&
-	    is_watched(door, options->listen_fd, &door->options.listen_fd) &&
-	    (!options->tls || is_watched(door, tls_poller(options->tls), options->tls)) &&
+	    is_watched(door, listen_fd, &door->listen_fd) &&
+	    (!http->tls || is_watched(door, tls_poller(http->tls), http->tls)) &&
 	    pthread_create(&door->thread, NULL, door_keep, door) == 0)
 		return door;
 	door_free(door);
 	return NULL;
 }
 
-void door_close(struct door *door)
+void http_door_close(struct door *door)
 {
 	(void)!write(door->stop_fds[1], "", 1);
 	pthread_join(door->thread, NULL);
