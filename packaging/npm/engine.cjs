@@ -16,7 +16,7 @@ const REQUEST_SIZE = 40; // struct dynalith_request: ten words of four bytes
 const PLACE_KEPT = 1 << 20; // bytes for requests that stay with an instance
 const TICK_MAX_MS = 500;
 const IMAGE = "dynalith.memory"; // the custom section with the memory of an open instance
-const IMAGE_PIECE = 4096; // bytes
+const IMAGE_PIECE = 256; // bytes: most of a larger one would be zeros
 
 class DynalithError extends Error {
   constructor(code, message, options) {
