@@ -148,11 +148,11 @@ class Engine {
     const instance = new WebAssembly.Instance(module, importObject(module, this.#state, log, files));
     this.#exports = instance.exports;
     this.#state.memory = instance.exports.memory;
-    const text = JSON.stringify(options), from = image(module);
-    this.#guarded(() => from?.options === text ? this.#wake(from) : this.#open(text));
+    const text = JSON.stringify(options), from = image(module), isWoken = from?.options === text;
+    this.#guarded(() => isWoken ? this.#wake(from) : this.#open(text));
     if (!this.#handle) throw new DynalithError("ERR_DYNALITH_OPTIONS", this.#lastError());
     this.#options = text;
-    this.#schedule(0);
+    this.#schedule(isWoken ? TICK_MAX_MS : 0); // a woken instance is empty: the first requests come before its upkeep
   }
 
   #open(options) {
