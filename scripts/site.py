@@ -1,4 +1,5 @@
 """Hooks of mkdocs.yml. Pages that stand elsewhere in the tree join the site; links to other files of the tree become their names, since a site has no tree."""
+import base64
 import gzip
 import hashlib
 import pathlib
@@ -35,8 +36,8 @@ def on_files(files, config):
 # The console finds the API two folders above its own.
 PLAYGROUND = "play/_dynalith/console/"
 WASM = ROOT / "build/wasm/dynalith.wasm"
-# Only scripts of the site run, and none may be made of text. WebAssembly is compiled by the worker, to which this does not apply.
-POLICY = ("default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; worker-src 'self'; base-uri 'none'; "
+# Only scripts of the site and the one in the page run, and none may be made of text.
+POLICY = ("default-src 'none'; script-src 'self' 'sha256-%s' 'wasm-unsafe-eval'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; worker-src 'self'; base-uri 'none'; "
           "form-action 'none'; require-trusted-types-for 'script'; trusted-types playground")
 
 
@@ -67,8 +68,10 @@ def playground():
     files["worker.js"] = files["worker.js"].decode().replace("// @ENGINE@\n", engine).encode()
     files["dynalith.bin"] = gzip.compress(WASM.read_bytes(), mtime=0)
     page = files["index.html"].decode()
-    # The engine starts before all else, and the modules of the first view are asked for at once.
-    first = f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n<script src="play.js"></script>\n'
+    # The engine starts before all else, by a script in the page. The modules of the first view are asked for at once.
+    script = files.pop("play.js")
+    policy = POLICY % base64.b64encode(hashlib.sha256(script).digest()).decode()
+    first = f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n<script>{script.decode()}</script>\n'
     modules = "".join(f'<link rel="modulepreload" href="{name}">\n' for name in first_modules(console))
     for mark, more in (('<meta charset="utf-8">\n', first), ("", f'<link rel="stylesheet" href="play.css">\n{modules}')):
         at = page.index(mark or '<script type="module"') + len(mark)

@@ -1,10 +1,18 @@
-// The console on dynalith.wasm, without a server: scripts/site.py puts this before the console's own script. Each request of the page goes to worker.js.
+// The console on dynalith.wasm, without a server: scripts/site.py puts this into the page, before all else. Each request of the page goes to worker.js.
 // A link behind #state= holds all data, as a data file of the server: compressed, in base64url. One behind #run= has the requests of an example, as JSON in base64url.
 (() => {
   const ROOT = new URL("../../", location.href).href, STATE = "#state=", RUN = "#run=";
   const LINK_MAX = 32 << 10; // characters of a state in a link: what chats and trackers keep whole
   const QUIET_MS = 1000; // between the first view and the service worker
   const policy = globalThis.trustedTypes?.createPolicy("playground", { createScriptURL: (name) => name }) ?? { createScriptURL: (name) => name };
+
+  /* The page compiles, since it can begin before a worker is there. Each worker gets the same module. */
+  async function compile() {
+    const packed = (await fetch("dynalith.bin")).body.pipeThrough(new DecompressionStream("gzip"));
+    return WebAssembly.compileStreaming(new Response(packed, { headers: { "content-type": "application/wasm" } }));
+  }
+  const compiled = compile();
+  compiled.catch(() => {}); // start() says so
 
   /** What a stream makes of bytes. */
   const through = async (bytes, stream) => new Uint8Array(await new Response(new Blob([bytes]).stream().pipeThrough(stream)).arrayBuffer());
@@ -19,21 +27,23 @@
   /* An engine in a worker of its own; call() gets what worker.js answers. */
   function start(state) {
     const worker = new Worker(policy.createScriptURL("worker.js")), waiting = new Map();
-    let last = 0;
+    let last = 0, problem = null;
     worker.onmessage = ({ data: { id, error, answer } }) => {
       const { resolve, reject } = waiting.get(id);
       waiting.delete(id);
       if (error) reject(new TypeError(error)); else resolve(answer);
     };
     worker.onerror = (event) => {
-      for (const { reject } of waiting.values()) reject(new TypeError(event.message || "the engine does not start"));
+      problem = new TypeError(event.message || "the engine does not start");
+      for (const { reject } of waiting.values()) reject(problem);
       waiting.clear();
     };
     const call = (asked) => new Promise((resolve, reject) => {
+      if (problem) throw problem;
       waiting.set(++last, { resolve, reject });
       worker.postMessage({ id: last, ...asked });
     });
-    return { call, opened: call({ open: true, state }), end: () => worker.terminate() };
+    return { call, opened: compiled.then((module) => call({ open: true, state, module })), end: () => worker.terminate() };
   }
 
   /** The engine where it opens; else it is no more. */

@@ -23,22 +23,14 @@ const host = {
 
 let opened;
 
-async function compile() {
-  const packed = (await fetch("dynalith.bin")).body.pipeThrough(new DecompressionStream("gzip"));
-  return WebAssembly.compileStreaming(new Response(packed, { headers: { "content-type": "application/wasm" } }));
-}
-const compiled = compile(); // before the page asks
-compiled.catch(() => {}); // open() says so
-
-async function open(state) {
-  const module = await compiled;
+function open(module, state) {
   if (state) host.bytes = state;
   opened = new engine.Engine(module, state ? { store: `memory:${FILE}`, ...OPTIONS } : { in_memory: true, ...OPTIONS }, console.error, files.files);
 }
 
-onmessage = async ({ data: { id, open: isOpen, take: isTake, state, ...request } }) => {
+onmessage = ({ data: { id, open: isOpen, take: isTake, module, state, ...request } }) => {
   try {
-    const answer = isOpen ? await open(state) : isTake ? opened.export() : opened.send(request);
+    const answer = isOpen ? open(module, state) : isTake ? opened.export() : opened.send(request);
     postMessage({ id, answer });
   } catch (error) {
     postMessage({ id, error: error.message });
