@@ -3,7 +3,7 @@
 # Files whose names end in _linux.c or _macos.c are for that system.
 system := $(if $(findstring macos,$(or $(TARGET),$(if $(filter Darwin,$(shell uname)),macos))),macos,linux)
 core.src     := $(wildcard core/*.c)
-storage.src  := $(filter-out storage/store/sqlite/live_copy_memory.c $(if $(postgresql.header),,storage/store/postgresql/%),$(wildcard $(foreach depth,* */* */*/*,storage/$(depth).c)))
+storage.src  := $(filter-out $(if $(postgresql.header),,storage/store/postgresql/%),$(wildcard $(foreach depth,* */* */*/*,storage/$(depth).c)))
 protocol.src := $(wildcard $(foreach depth,* */*,protocol/$(depth).c))
 # The last ones are made by the build: the console's files and the documents for agents, compressed.
 embedded := console mcp

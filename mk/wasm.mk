@@ -6,7 +6,7 @@ wasm.sources := build/deps/sources
 wasm.without := $(patsubst %,server/%.c,crash ending start/main start/parent platform/cpu_clock platform/crypto platform/process client/tls_client) \
 	$(filter-out server/http/headers.c,$(wildcard server/http/*.c)) $(filter-out server/command/suggest.c,$(wildcard server/command/*.c)) $(patsubst %,server/forecast/%.c,forecast recorded rules show_page) $(wildcard server/mcp/*.c server/export/*.c server/mask/*.c server/pull/*.c server/races/race*.c server/platform/*_linux.c server/platform/*_macos.c) \
 	$(patsubst %,server/%.c,tools/copy tools/dump tools/maintain recording/replay)
-wasm.src := $(filter-out $(wasm.without),$(core.src) $(filter-out storage/store/postgresql/% storage/store/sqlite/live_copy.c,$(storage.src)) storage/store/sqlite/live_copy_memory.c $(protocol.src) $(wildcard server/*.c server/*/*.c))
+wasm.src := $(filter-out $(wasm.without),$(core.src) $(filter-out storage/store/postgresql/%,$(storage.src)) $(protocol.src) $(wildcard server/*.c server/*/*.c))
 wasm.objects := $(wasm.src:%.c=$(wasm.folder)/%.o) $(wasm.folder)/console.o $(wasm.folder)/sqlite3.o $(wasm.folder)/cJSON.o \
 	$(patsubst %,$(wasm.folder)/zlib/%.o,adler32 crc32 deflate inffast inflate inftrees trees zutil) $(patsubst %,$(wasm.folder)/yaml/%.o,api loader parser reader scanner)
 wasm.exports := malloc free $(patsubst %,dynalith_%,call apply close control error free send tick version wasi_open wasi_wake)

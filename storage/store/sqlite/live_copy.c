@@ -6,7 +6,6 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
@@ -18,16 +17,17 @@
 #define GROWTH 4                    /* more of them each time that the copy begins again */
 #define STEP_MS 20
 #define ROOM_LEFT (64 << 20)        /* bytes of the disk that stay free */
+#define HEAD_SIZE 100               /* of a SQLite file */
 
 struct live_copy {
 	struct live_source source;
-	sqlite3 *db;                /* of the copy; NULL once it is whole */
-	sqlite3_backup *backup;
-	int fd;
+	sqlite3 *db;            /* of the copy; where the store is in memory, of the store */
+	sqlite3_backup *backup; /* NULL once it is whole, and in memory */
+	sqlite3_file *file;     /* NULL until it is whole */
 	int at_once, remaining;
 	uint64_t total;
-	bool is_checked;            /* pages have room for checksums */
-	bool is_whole, has_room;
+	bool is_checked; /* pages have room for checksums */
+	bool has_room;
 	uint64_t bytes;
 };
 
@@ -51,28 +51,16 @@ static enum code failed(sqlite3 *db, struct err *err)
 		       : err_set(err, MSG_STORE_FAILED, sqlite3_errmsg(db));
 }
 
-/* Beside the data file, which has room by nature; where the store is in memory, where temporary
- * files belong. */
-static void name_file(const struct live_source *source, char *name, size_t n)
-{
-	const char *folder = getenv("TMPDIR");
-
-	if (source->path)
-		snprintf(name, n, "%s.copy-XXXXXX", source->path);
-	else
-		snprintf(name, n, "%s/dynalith-copy-XXXXXX",
-			 folder && folder[0] == '/' ? folder : "/tmp");
-}
-
-/* The file has its name only until it is open twice: by SQLite, and to be read. */
-static enum code open_files(struct live_copy *copy, struct err *err)
+/* Beside the data file, which has room by nature. The file has its name only until it is open. */
+static enum code open_file(struct live_copy *copy, struct err *err)
 {
 	char name[PATH_MAX + 32];
 
-	name_file(&copy->source, name, sizeof(name));
-	copy->fd = mkostemp(name, O_CLOEXEC);
-	if (copy->fd < 0)
+	snprintf(name, sizeof(name), "%s.copy-XXXXXX", copy->source.name);
+	int fd = mkostemp(name, O_CLOEXEC);
+	if (fd < 0)
 		return problem(name, err);
+	close(fd);
 	bool is_open = sqlite3_open_v2(name, &copy->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX,
 				       NULL) == SQLITE_OK &&
 		       sqlite3_exec(copy->db,
@@ -86,21 +74,54 @@ static enum code open_files(struct live_copy *copy, struct err *err)
 	return is_unnamed ? OK : problem(name, err);
 }
 
+static enum code begin_backup(struct live_copy *copy, struct err *err)
+{
+	enum code code = open_file(copy, err);
+
+	if (code != OK)
+		return code;
+	pthread_mutex_lock(copy->source.mutex);
+	copy->backup = sqlite3_backup_init(copy->db, "main", copy->source.db, "main");
+	pthread_mutex_unlock(copy->source.mutex);
+	return copy->backup ? OK : failed(copy->db, err);
+}
+
+/* What SQLite has written, to be read. */
+static enum code complete(struct live_copy *copy, struct err *err)
+{
+	unsigned char head[HEAD_SIZE];
+	sqlite3_file *file = page_file_of(copy->db, SQLITE_FCNTL_FILE_POINTER);
+	sqlite3_int64 size;
+
+	if (!file || file->pMethods->xFileSize(file, &size) != SQLITE_OK ||
+	    file->pMethods->xRead(file, head, sizeof(head), 0) != SQLITE_OK)
+		return err_set(err, MSG_STORE_FAILED, "the copy cannot be read");
+	copy->is_checked = page_file_has_checksums(head);
+	copy->file = file;
+	copy->bytes = (uint64_t)size;
+	copy->total = copy->bytes / STORE_PAGE;
+	return OK;
+}
+
+/* A reader's transaction, which the file system in memory keeps the pages of. */
+static enum code open_snapshot(struct live_copy *copy, struct err *err)
+{
+	if (sqlite3_open_v2(copy->source.name, &copy->db,
+			    SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX,
+			    NULL) != SQLITE_OK ||
+	    sqlite3_exec(copy->db, "BEGIN; PRAGMA schema_version", NULL, NULL, NULL) != SQLITE_OK)
+		return failed(copy->db, err);
+	return complete(copy, err);
+}
+
 enum code live_copy_begin(const struct live_source *source, struct live_copy **out, struct err *err)
 {
 	struct live_copy *copy = calloc(1, sizeof(*copy));
 
 	if (!copy)
 		return err_set(err, MSG_STORE_FAILED, "out of memory");
-	*copy = (struct live_copy){.source = *source, .fd = -1, .at_once = PAGES_AT_ONCE};
-	enum code code = open_files(copy, err);
-	pthread_mutex_lock(source->mutex);
-	if (code == OK) {
-		copy->backup = sqlite3_backup_init(copy->db, "main", source->db, "main");
-		if (!copy->backup)
-			code = failed(copy->db, err);
-	}
-	pthread_mutex_unlock(source->mutex);
+	*copy = (struct live_copy){.source = *source, .at_once = PAGES_AT_ONCE};
+	enum code code = source->is_memory ? open_snapshot(copy, err) : begin_backup(copy, err);
 	if (code != OK)
 		live_copy_end(copy);
 	else
@@ -123,8 +144,6 @@ void live_copy_end(struct live_copy *copy)
 	(void)finish(copy);
 	pthread_mutex_unlock(copy->source.mutex);
 	sqlite3_close(copy->db);
-	if (copy->fd >= 0)
-		close(copy->fd);
 	free(copy);
 }
 
@@ -133,7 +152,8 @@ static bool has_room(const struct live_copy *copy)
 	struct statvfs room;
 	uint64_t wanted = copy->total * STORE_PAGE + ROOM_LEFT;
 
-	return fstatvfs(copy->fd, &room) != 0 || (uint64_t)room.f_bavail * room.f_frsize >= wanted;
+	return statvfs(copy->source.name, &room) != 0 ||
+	       (uint64_t)room.f_bavail * room.f_frsize >= wanted;
 }
 
 /* Some pages, while the writer waits. SQLite's result. */
@@ -154,27 +174,9 @@ static int copy_pages(struct live_copy *copy)
 	return result;
 }
 
-/* SQLite writes what it holds of the copy, and lets go of it. */
-static enum code complete(struct live_copy *copy, struct err *err)
-{
-	unsigned char head[STORE_PAGE];
-	struct stat status;
-	int result = sqlite3_close(copy->db);
-
-	if (result == SQLITE_OK)
-		copy->db = NULL;
-	if (result != SQLITE_OK || fstat(copy->fd, &status) != 0 ||
-	    pread(copy->fd, head, sizeof(head), 0) != STORE_PAGE)
-		return err_set(err, MSG_STORE_FAILED, "the copy cannot be read");
-	copy->is_checked = page_file_has_checksums(head);
-	copy->is_whole = true;
-	copy->bytes = (uint64_t)status.st_size;
-	return OK;
-}
-
 static enum code copy_until(struct live_copy *copy, int64_t until_ms, struct err *err)
 {
-	while (!copy->is_whole && now_ms() < until_ms) {
+	while (!copy->file && now_ms() < until_ms) {
 		int result = copy_pages(copy);
 
 		if (result != SQLITE_OK && result != SQLITE_DONE && result != SQLITE_BUSY &&
@@ -199,7 +201,7 @@ enum code live_copy_step(struct live_copy *copy, struct live_copy_progress *prog
 	*progress = (struct live_copy_progress){
 		.pages = copy->total - (uint64_t)copy->remaining,
 		.total = copy->total,
-		.is_whole = copy->is_whole,
+		.is_whole = copy->file != NULL,
 		.bytes = copy->bytes,
 	};
 	return code;
@@ -207,15 +209,20 @@ enum code live_copy_step(struct live_copy *copy, struct live_copy_progress *prog
 
 enum code live_copy_read(struct live_copy *copy, uint64_t at, void *out, size_t *n, struct err *err)
 {
-	unsigned char *pages = out;
-	ssize_t got = copy->is_whole && at % STORE_PAGE == 0 && at <= INT64_MAX
-			      ? pread(copy->fd, out, *n / STORE_PAGE * STORE_PAGE, (off_t)at)
-			      : -1;
+	unsigned char *page = out;
+	uint64_t end = at < copy->bytes && copy->bytes - at > *n ? at + *n : copy->bytes;
 
-	if (got < 0 || got % STORE_PAGE != 0)
+	if (at % STORE_PAGE != 0)
 		return err_set(err, MSG_STORE_FAILED, "the copy cannot be read");
-	*n = (size_t)got;
-	for (size_t i = 0; i < *n && copy->is_checked; i += STORE_PAGE)
-		page_file_seal(pages + i, (uint32_t)((at + i) / STORE_PAGE + 1));
+	*n = 0;
+	for (; at + STORE_PAGE <= end; at += STORE_PAGE) {
+		if (copy->file->pMethods->xRead(copy->file, page, STORE_PAGE, (sqlite3_int64)at) !=
+		    SQLITE_OK)
+			return err_set(err, MSG_STORE_FAILED, "the copy cannot be read");
+		if (copy->is_checked)
+			page_file_seal(page, (uint32_t)(at / STORE_PAGE + 1));
+		page += STORE_PAGE;
+		*n += STORE_PAGE;
+	}
 	return OK;
 }

@@ -2,13 +2,15 @@
  * live_copy - a copy of a store that is in use: one moment's state, in bounded memory, while
  * readers and writers go on; internal to storage/store/sqlite.
  *
- * SQLite's backup copies some pages at a time, by the connection of the writer: what that commits
- * afterwards goes to the copy too, so the copy is what the store is when the last page is reached.
- * No state is held, so the log does not grow for it. A transaction that is rolled back makes SQLite
- * begin again; then more pages are copied at a time, so that it comes to an end.
+ * On disk SQLite's backup copies some pages at a time, by the connection of the writer: what that
+ * commits afterwards goes to the copy too, so the copy is what the store is when the last page is
+ * reached. No state is held, so the log does not grow for it. A transaction that is rolled back
+ * makes SQLite begin again; then more pages are copied at a time, so that it comes to an end.
  *
- * The copy is a file without a name, in a folder that is chosen here and by no client; it is gone
- * with the process.
+ * The copy is a file without a name, beside the data file; it is gone with the process.
+ *
+ * In memory nothing is copied: a reader's transaction keeps the pages of its moment
+ * (memory_file.h), and they are read where they are. So the copy takes what changes meanwhile.
  */
 #ifndef DYNALITH_STORAGE_SQLITE_LIVE_COPY_H
 #define DYNALITH_STORAGE_SQLITE_LIVE_COPY_H
@@ -22,7 +24,8 @@
 struct live_source {
 	sqlite3 *db;
 	pthread_mutex_t *mutex;
-	const char *path;       /* of the data file; NULL in memory */
+	const char *name; /* of the data file, or a URI in memory */
+	bool is_memory;
 };
 
 /* ERR_INTERNAL with one line for the operator: no file can be made for it. */

@@ -395,8 +395,10 @@ static enum code sqlite_copy_file(struct store *base, const char *target, struct
 static enum code sqlite_copy_begin(struct store *base, struct live_copy **out, struct err *err)
 {
 	struct sqlite_store *store = (struct sqlite_store *)base;
-	const struct live_source source = {
-		.db = store->writer.db, .mutex = &store->writer_mutex, .path = store->path};
+	const struct live_source source = {.db = store->writer.db,
+					   .mutex = &store->writer_mutex,
+					   .name = store->readers.name,
+					   .is_memory = store->is_memory};
 
 	return live_copy_begin(&source, out, err);
 }
