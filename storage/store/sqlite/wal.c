@@ -136,44 +136,12 @@ static void move_beside(struct wal *wal)
 	pthread_mutex_unlock(&wal->mutex);
 }
 
-/*
- * Moves all of the log while no commit is under way. The next one then starts it over, and nothing
- * is left to do until there is one.
- */
-static void move_held(struct wal *wal)
+/* How a log beyond its size ends; with `mutex` held. `is_busy`: readers need it. */
+static void start_over(struct wal *wal, bool is_whole, bool is_busy)
 {
-	int pages = 0;
-
-	hold_writer(wal);
-	bool is_whole = checkpoint(wal, wal->checkpointer.db, SQLITE_CHECKPOINT_PASSIVE, &pages);
-	pthread_mutex_lock(&wal->mutex);
-	note_moved(wal, pages);
-	wal->is_moved = is_whole;
-	pthread_mutex_unlock(&wal->mutex);
-	free_writer(wal);
-}
-
-/*
- * The same of a log beyond its size, and waits a moment for the readers of older states. Where that
- * fails, as on a full disk, the writer goes on and meets the fault itself.
- */
-static void start_over(struct wal *wal)
-{
-	int pages = 0;
-
-	hold_writer(wal);
-	/* a large transaction leaves a file that is not worth keeping */
-	int mode = wal->pages > wal->room.usual * 2 ? SQLITE_CHECKPOINT_TRUNCATE
-						    : SQLITE_CHECKPOINT_RESTART;
-	bool is_whole = checkpoint(wal, wal->checkpointer.db, mode, &pages);
-	bool is_busy = !is_whole && !atomic_load(&wal->is_broken) &&
-		       sqlite3_errcode(wal->checkpointer.db) == SQLITE_BUSY;
-	pthread_mutex_lock(&wal->mutex);
-	wal->is_due = false;
 	if (is_whole) {
 		wal->pages = 0;
 		wal->due_pages = CHECKPOINT_PAGES;
-		wal->is_moved = true;
 	}
 	if (is_busy) {
 		wait_for_readers(wal);
@@ -181,6 +149,30 @@ static void start_over(struct wal *wal)
 		wal->room.allowed = wal->pages + wal->room.usual;
 		wal->room.waits = 0;
 	}
+}
+
+/*
+ * Moves all of the log while no commit is under way. The next one then starts it over, and nothing
+ * is left to do until there is one. A log beyond its size also waits a moment for the readers of
+ * older states. Where that fails, as on a full disk, the writer goes on and meets the fault itself.
+ */
+static void move_held(struct wal *wal, bool is_start)
+{
+	int pages = 0;
+
+	hold_writer(wal);
+	/* a large transaction leaves a file that is not worth keeping */
+	int mode = !is_start                          ? SQLITE_CHECKPOINT_PASSIVE
+		   : wal->pages > wal->room.usual * 2 ? SQLITE_CHECKPOINT_TRUNCATE
+						      : SQLITE_CHECKPOINT_RESTART;
+	bool is_whole = checkpoint(wal, wal->checkpointer.db, mode, &pages);
+	bool is_busy = is_start && !is_whole && !atomic_load(&wal->is_broken) &&
+		       sqlite3_errcode(wal->checkpointer.db) == SQLITE_BUSY;
+	pthread_mutex_lock(&wal->mutex);
+	note_moved(wal, pages);
+	wal->is_moved = is_whole;
+	if (is_start)
+		start_over(wal, is_whole, is_busy);
 	pthread_mutex_unlock(&wal->mutex);
 	free_writer(wal);
 	if (is_busy) /* for a writer that waits for the lock */
@@ -241,12 +233,10 @@ static void *run(void *context)
 		bool is_start = is_over(wal), is_beside = wal->is_due && wal->pages < LOG_PAGES_MAX;
 
 		pthread_mutex_unlock(&wal->mutex);
-		if (is_start)
-			start_over(wal);
-		else if (is_beside)
+		if (is_beside && !is_start)
 			move_beside(wal);
 		else
-			move_held(wal);
+			move_held(wal, is_start);
 		pthread_mutex_lock(&wal->mutex);
 	}
 	pthread_mutex_unlock(&wal->mutex);
