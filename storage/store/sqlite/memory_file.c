@@ -233,8 +233,7 @@ static int file_write(sqlite3_file *base, const void *bytes, int n, sqlite3_int6
 
 	if (n != STORE_PAGE || at % STORE_PAGE != 0)
 		return SQLITE_IOERR_WRITE;
-	if (!quota_admits_log(files->quota, log) ||
-	    !quota_admits_data(files->quota, end > files->size ? end : files->size))
+	if (!quota_admits(files->quota, log, end > files->size ? end : files->size, false))
 		return SQLITE_FULL;
 	return write_page(files, (uint64_t)at / STORE_PAGE, bytes) ? SQLITE_OK : SQLITE_FULL;
 }

@@ -21,8 +21,7 @@ struct page_file {
 	uint32_t damaged;
 	bool is_cut;
 	/* of a log: */
-	struct quota *quota; /* or NULL, with the reserve */
-	struct reserve *reserve;
+	struct quota *quota; /* or NULL */
 	sqlite3_file *data;
 	uint64_t data_pages; /* that the data file has at least */
 };
@@ -146,27 +145,6 @@ static int data_size(sqlite3_file *file, sqlite3_int64 *size)
 		       : result;
 }
 
-/* While the reserve is used, what makes data grow may take no further room of the disk. `pages`: of
- * the database, if the write ends a transaction. */
-static bool takes_reserve(sqlite3_file *log, uint64_t pages, sqlite3_int64 end)
-{
-	const struct quota *quota = own(log)->quota;
-	struct reserve *reserve = own(log)->reserve;
-	sqlite3_int64 size = 0;
-
-	if (!quota->is_growing || !reserve_is_used(reserve))
-		return false;
-	reserve_fill(reserve);
-	bool is_longer = log->pMethods->xFileSize(log, &size) != SQLITE_OK || end > size;
-	return reserve_is_used(reserve) && (is_longer || pages * STORE_PAGE > quota->data);
-}
-
-/* The reserve is for transactions that make room. */
-static bool use_reserve(const struct page_file *log)
-{
-	return log->quota && !log->quota->is_growing && reserve_use(log->reserve);
-}
-
 /* Whether the data file has blocks of the disk for so many pages. */
 static bool has_data_pages(struct page_file *log, uint64_t pages)
 {
@@ -176,7 +154,7 @@ static bool has_data_pages(struct page_file *log, uint64_t pages)
 	if (pages <= log->data_pages)
 		return true;
 	int result = data->xFileControl(log->data, SQLITE_FCNTL_SIZE_HINT, &size);
-	if (result != SQLITE_OK && result != SQLITE_NOTFOUND && use_reserve(log))
+	if (result != SQLITE_OK && result != SQLITE_NOTFOUND && quota_use_reserve(log->quota))
 		result = data->xFileControl(log->data, SQLITE_FCNTL_SIZE_HINT, &size);
 	if (result != SQLITE_OK && result != SQLITE_NOTFOUND)
 		return false;
@@ -190,13 +168,14 @@ static bool is_admitted(sqlite3_file *file, const void *bytes, int n, sqlite3_in
 {
 	struct page_file *log = own(file);
 	uint64_t pages = n == LOG_FRAME_HEAD ? be32((const unsigned char *)bytes + 4) : 0;
+	sqlite3_int64 size = end;
 
-	if (takes_reserve(file, pages, end) ||
-	    (pages && !quota_admits_data(log->quota, pages * STORE_PAGE)))
-		return false;
+	if (quota_is_full(log->quota) && log->under->xFileSize(file, &size) != SQLITE_OK)
+		size = 0;
 	/* last: SQLite takes the length of the file for that of the database while its log is empty
 	 */
-	return quota_admits_log(log->quota, (uint64_t)end) && has_data_pages(log, pages);
+	return quota_admits(log->quota, (uint64_t)end, pages * STORE_PAGE, end > size) &&
+	       has_data_pages(log, pages);
 }
 
 static int log_write(sqlite3_file *file, const void *bytes, int n, sqlite3_int64 at)
@@ -206,17 +185,15 @@ static int log_write(sqlite3_file *file, const void *bytes, int n, sqlite3_int64
 	if (log->quota && !is_admitted(file, bytes, n, at + n))
 		return SQLITE_FULL;
 	int result = log->under->xWrite(file, bytes, n, at);
-	if (result == SQLITE_FULL && use_reserve(log))
+	if (result == SQLITE_FULL && log->quota && quota_use_reserve(log->quota))
 		result = log->under->xWrite(file, bytes, n, at);
 	return result;
 }
 
-void page_file_limit(sqlite3_file *log, sqlite3_file *data, struct quota *quota,
-		     struct reserve *reserve)
+void page_file_limit(sqlite3_file *log, sqlite3_file *data, struct quota *quota)
 {
 	int page = STORE_PAGE;
 
-	own(log)->reserve = reserve;
 	own(log)->data = data;
 	(void)!data->pMethods->xFileControl(data, SQLITE_FCNTL_CHUNK_SIZE,
 					    &page); /* for SQLITE_FCNTL_SIZE_HINT */

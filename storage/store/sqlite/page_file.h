@@ -23,7 +23,6 @@
 #include <stdint.h>
 
 #include "storage/store/sqlite/quota.h"
-#include "storage/store/sqlite/reserve.h"
 
 #define STORE_PAGE 4096    /* bytes of a page */
 #define PAGE_CHECK_BYTES 4 /* reserved at its end */
@@ -60,13 +59,11 @@ sqlite3_file *page_file_of(sqlite3 *db, int pointer);
 uint32_t page_file_damaged(sqlite3_file *file, bool *is_cut);
 
 /*
- * From now on the log and the database take no more than the quota, and the reserve is for what
- * makes room on a full disk. A transaction that makes the database longer makes its `data` file
- * longer first: so the disk has room for a checkpoint, which lets the log start over. All three
- * outlive the log.
+ * From now on the log and the database take no more than the quota, which outlives the log. A
+ * transaction that makes the database longer makes its `data` file longer first: so the disk has
+ * room for a checkpoint, which lets the log start over.
  */
-void page_file_limit(sqlite3_file *log, sqlite3_file *data, struct quota *quota,
-		     struct reserve *reserve);
+void page_file_limit(sqlite3_file *log, sqlite3_file *data, struct quota *quota);
 
 /* Whether a page as it lies in a file with checksums is what was written there. Pages are counted
  * from 1. */

@@ -132,7 +132,7 @@ enum code rows_put(struct store_txn *txn, struct keyspace keyspace, struct str k
 	struct quota *quota = &((struct connection *)txn)->store->quota;
 
 	quota->is_growing = quota->is_growing || is_growing(keyspace);
-	if (quota->limit && value.n > OVERFLOWING && quota_is_near(quota, value.n)) {
+	if (value.n > OVERFLOWING && quota_is_near(quota, value.n)) {
 		enum code code =
 			change(txn, keyspace, STATEMENT_PUT, key, (struct str){"", 0}, err);
 

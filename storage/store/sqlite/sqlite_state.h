@@ -11,7 +11,6 @@
 #include "storage/store/sqlite/connection.h"
 #include "storage/store/sqlite/quota.h"
 #include "storage/store/sqlite/readers.h"
-#include "storage/store/sqlite/reserve.h"
 #include "storage/store/sqlite/wal.h"
 
 /* Of keyspaces. */
@@ -32,7 +31,6 @@ struct sqlite_store {
 	struct wal wal;               /* on disk */
 	struct quota quota;
 	char *path;                   /* absolute; NULL in memory */
-	struct reserve reserve;       /* of the disk */
 	_Atomic uint64_t file_bytes;  /* of the data file, when it was looked at last */
 	struct readers readers;
 	struct drops drops;

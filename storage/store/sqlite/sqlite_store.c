@@ -274,7 +274,7 @@ static void sqlite_close(struct store *base)
 	memory_file_remove(store->memory);
 	if (store->is_open && !store->is_memory)
 		log_mark_remove(store->path);
-	reserve_close(&store->reserve);
+	quota_close(&store->quota);
 	pthread_mutex_destroy(&store->writer_mutex);
 	if (store->lock_fd >= 0)
 		close(store->lock_fd);
@@ -287,7 +287,7 @@ static void fill_reserve(struct sqlite_store *store)
 {
 	if (pthread_mutex_trylock(&store->writer_mutex) != 0)
 		return;
-	reserve_fill(&store->reserve);
+	quota_fill(&store->quota);
 	pthread_mutex_unlock(&store->writer_mutex);
 }
 
@@ -340,8 +340,8 @@ static void sqlite_usage(struct store *base, struct store_usage *usage)
 	if (!store->is_memory && wal_is_stopped(&store->wal))
 		usage->reason = STORE_REASON_DATA_FILE;
 	else
-		usage->reason = atomic_load(&store->reserve.is_short) ? STORE_REASON_FULL
-								      : STORE_REASON_NONE;
+		usage->reason =
+			atomic_load(&store->quota.is_short) ? STORE_REASON_FULL : STORE_REASON_NONE;
 }
 
 static const struct store_ops sqlite_ops = {
@@ -572,7 +572,6 @@ static enum code open_disk(struct sqlite_store *store, const struct sqlite_store
 		.log_bytes = options->log_bytes ? options->log_bytes
 						: (size_t)quota_log_short(&store->quota),
 		.quota = &store->quota,
-		.reserve = &store->reserve,
 		.reader_ms = options->reader_ms ? options->reader_ms : SQLITE_STORE_READER_MS,
 		.readers = &store->readers,
 	};
@@ -589,7 +588,7 @@ static enum code open_disk(struct sqlite_store *store, const struct sqlite_store
 		return err_set(err, MSG_STORE_FAILED, "out of memory");
 	if (is_old && !log_mark_is_own(path))
 		return err_set(err, MSG_STORE_LOG_ELSEWHERE, path, sqlite3_libversion());
-	reserve_open(&store->reserve, store->path);
+	quota_open(&store->quota, store->path);
 	code = open_writer(store, &log, err);
 	if (code != OK)
 		return code;
@@ -639,9 +638,9 @@ enum code sqlite_store_open(const struct sqlite_store_options *options, struct s
 		&sqlite_ops, STORE_CAN_REFER,
 		&maintenance}; /* it refers, unless the file is of an earlier format */
 	store->is_memory = options->path == NULL;
-	store->lock_fd = store->reserve.fd = -1;
+	store->lock_fd = -1;
 	store->writer.store = store;
-	store->quota = quota_of(options->limit_bytes);
+	quota_init(&store->quota, options->limit_bytes);
 	store->writer.quota = &store->quota;
 	atomic_store(&store->drops.has_left, true); /* an earlier process may have left some */
 	pthread_mutex_init(&store->writer_mutex, NULL);

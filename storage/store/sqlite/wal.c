@@ -37,24 +37,16 @@ static void free_writer(struct wal *wal)
 	pthread_mutex_unlock(wal->writer_mutex);
 }
 
-static int pages_of(size_t bytes)
+static int pages_of(uint64_t bytes)
 {
 	return bytes / FRAME_BYTES > INT_MAX / 4 ? INT_MAX / 4 : (int)(bytes / FRAME_BYTES);
 }
 
-/* Under a limit the log has the more room the less the data takes. On a full disk a short log,
- * started over often, leaves the reserve to the next transactions. Readers get no more of either.
- */
+/* Under a limit and on a full disk readers get no more of either. */
 static void fit_room(struct wal_room *room)
 {
-	bool is_short = room->quota || reserve_is_used(room->reserve);
-	size_t bytes = room->bytes;
-
-	if (room->quota)
-		bytes = (size_t)quota_log_usual(room->quota);
-	else if (is_short && bytes > RESERVE_BYTES / 2)
-		bytes = RESERVE_BYTES / 2;
-	int usual = pages_of(bytes);
+	int usual = pages_of(quota_log_usual(room->quota, room->bytes));
+	bool is_short = room->quota->limit || quota_is_full(room->quota);
 
 	if (usual == room->usual && !is_short)
 		return;
@@ -247,8 +239,9 @@ static void make_room(struct wal_room *room, const struct wal_options *options)
 {
 	room->bytes = options->log_bytes;
 	room->bytes_most = options->log_bytes_most;
-	room->reserve = options->reserve;
-	fit_room(room);
+	room->quota = options->quota;
+	room->usual = room->allowed = pages_of(options->log_bytes);
+	room->most = pages_of(options->log_bytes_most);
 	room->waits_max = options->reader_ms / READERS_WAIT_MS;
 	room->readers = options->readers;
 	pthread_cond_init(&room->cond, NULL);
@@ -307,9 +300,7 @@ enum code wal_start(struct wal *wal, struct connection *writer, pthread_mutex_t 
 	if (!log)
 		return err_set(err, MSG_STORE_FAILED, "the write-ahead log is not open");
 	wal->disk = log;
-	wal->room.quota = options->quota->limit ? options->quota : NULL;
-	page_file_limit(log, page_file_of(writer->db, SQLITE_FCNTL_FILE_POINTER), options->quota,
-			options->reserve);
+	page_file_limit(log, page_file_of(writer->db, SQLITE_FCNTL_FILE_POINTER), options->quota);
 	shorten(wal, writer);
 	pthread_mutex_init(&wal->mutex, NULL);
 	pthread_cond_init(&wal->syncs.cond, NULL);

@@ -50,7 +50,6 @@ struct wal_options {
 	unsigned reader_ms;
 	bool is_new;                 /* the data file was written just now, and not synced */
 	struct quota *quota;         /* of the data and its log */
-	struct reserve *reserve;     /* of the disk */
 	struct readers *readers;     /* whose states keep the log from being started over */
 };
 
@@ -64,9 +63,8 @@ struct wal_room {
 	unsigned waiting;      /* writers, under their lock */
 	unsigned waits;              /* of writers for readers, in a row */
 	unsigned waits_max;
-	struct quota *quota;         /* or NULL */
-	const struct reserve *reserve;
-	size_t bytes, bytes_most;    /* of the log, while the disk is not full */
+	const struct quota *quota;
+	size_t bytes, bytes_most;    /* that are wanted */
 	pthread_cond_t cond;         /* of the writer's lock */
 	struct readers *readers;
 };
