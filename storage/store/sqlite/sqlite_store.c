@@ -435,26 +435,34 @@ static enum code note_size(struct sqlite_store *store, struct err *err)
 	return code;
 }
 
-/* The pages of a store in memory, new ones or those of a data file. */
-static enum code fill_memory(struct sqlite_store *store, const char *copied, struct err *err)
+/* What the file has is of this server, and of no later version. */
+static enum code accept_file(struct sqlite_store *store, const char *path, struct err *err)
 {
-	int64_t format = 0;
+	int64_t format;
+	enum code code = connection_number(&store->writer, "PRAGMA user_version", &format, err);
 
-	if (!copied)
-		return new_file_write(&store->writer, SQLITE_STORE_FORMAT, false, err);
-	enum code code = new_file_copy(&store->writer, copied, err);
 	if (code != OK)
-		return code;
-	code = connection_number(&store->writer, "PRAGMA user_version", &format, err);
-	if (code != OK)
-		return err_set(err, MSG_STORE_OPEN, copied, err->message.p);
+		return err_set(err, MSG_STORE_OPEN, path, err->message.p);
 	if (format > SQLITE_STORE_FORMAT)
-		return err_set(err, MSG_STORE_NEWER, copied, (unsigned)format,
+		return err_set(err, MSG_STORE_NEWER, path, (unsigned)format,
 			       (unsigned)SQLITE_STORE_FORMAT);
 	if (format < SQLITE_STORE_FORMAT_REFERENCES)
 		store->base.can = 0;
-	code = file_schema_check(store->writer.db, copied, err);
-	return code != OK ? code : places_complete(&store->writer, err);
+	return file_schema_check(store->writer.db, path, err);
+}
+
+static enum code open_readers(struct sqlite_store *store, const char *name, int flags,
+			      const char *setup, unsigned most, struct err *err)
+{
+	const struct readers_options readers = {.name = name,
+						.flags = flags,
+						.setup = setup,
+						.most = most,
+						.lock_fd = store->lock_fd,
+						.store = store,
+						.drops_begun = &store->drops.begun};
+
+	return readers_open(&store->readers, &readers, err);
 }
 
 /* The file system undoes what is rolled back (memory_file.h). Readers see the pages where they lie;
@@ -476,7 +484,14 @@ static enum code open_memory(struct sqlite_store *store, const struct sqlite_sto
 	enum code code = connection_open(&store->writer, uri, flags, setup, err);
 	if (code != OK)
 		return code;
-	code = fill_memory(store, options->copied, err);
+	code = options->copied ? new_file_copy(&store->writer, options->copied, err)
+			       : new_file_write(&store->writer, SQLITE_STORE_FORMAT, false, err);
+	if (code != OK)
+		return code;
+	code = accept_file(store, options->copied ? options->copied : "memory", err);
+	if (code != OK)
+		return code;
+	code = places_complete(&store->writer, err);
 	if (code != OK)
 		return code;
 	code = note_size(store, err);
@@ -485,80 +500,66 @@ static enum code open_memory(struct sqlite_store *store, const struct sqlite_sto
 	snprintf(setup, sizeof(setup),
 		 "PRAGMA cache_size=-%zu; PRAGMA mmap_size=%d; PRAGMA temp_store=MEMORY",
 		 options->cache_bytes / 1024, INT_MAX);
-	const struct readers_options readers = {
-		.name = uri,
-		.flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI,
-		.setup = setup,
-		.most = options->readers,
-		.lock_fd = -1,
-		.store = store,
-		.drops_begun = &store->drops.begun,
-	};
-	return readers_open(&store->readers, &readers, err);
-}
-
-/* The format is 0 where the file has nothing yet. */
-static enum code read_format(struct connection *writer, const struct wal_options *log,
-			     int64_t *format, struct err *err)
-{
-	enum code code = connection_open(writer, log->path, SQLITE_OPEN_READWRITE, log->setup, err);
-
-	if (code != OK)
-		return code;
-	if (log->durability != DURABILITY_OFF) /* until the file has its write-ahead log */
-		code = connection_run(writer, "PRAGMA synchronous=FULL", err);
-	return code != OK ? code : connection_number(writer, "PRAGMA user_version", format, err);
+	return open_readers(store, uri, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, setup,
+			    options->readers, err);
 }
 
 /* is_wal: whether the file has a write-ahead log from now on. */
-static enum code begin_log(struct connection *writer, bool is_new, int64_t *is_wal, struct err *err)
+static enum code begin_log(struct connection *writer, int64_t *is_wal, struct err *err)
 {
-	enum code code = is_new ? new_file_write(writer, SQLITE_STORE_FORMAT, true, err) : OK;
+	enum code code = connection_run(writer, "PRAGMA journal_mode=WAL", err);
 
-	if (code != OK)
-		return code;
-	code = connection_run(writer, "PRAGMA journal_mode=WAL", err);
 	if (code != OK)
 		return code;
 	return connection_number(writer, "SELECT journal_mode = 'wal' FROM pragma_journal_mode",
 				 is_wal, err);
 }
 
-/*
- * Opens the writer and creates what is missing. The mark goes to the file itself before the
- * write-ahead log is there, so that data_file can read it.
- */
-static enum code open_writer(struct sqlite_store *store, struct wal_options *log, struct err *err)
+/* Opens the file, or writes a new one. The pages go to the file itself before the write-ahead log
+ * is there, so that data_file can read its head. */
+static enum code open_file(struct connection *writer, struct wal_options *log, struct err *err)
 {
-	const char *path = log->path;
-	int64_t format, is_wal;
-	enum code code = read_format(&store->writer, log, &format, err);
+	int64_t pages;
+	enum code code = connection_open(writer, log->path, SQLITE_OPEN_READWRITE, log->setup, err);
 
 	if (code != OK)
-		return err_set(err, MSG_STORE_OPEN, path, err->message.p);
-	if (format > SQLITE_STORE_FORMAT)
-		return err_set(err, MSG_STORE_NEWER, path, (unsigned)format,
-			       (unsigned)SQLITE_STORE_FORMAT);
-	log->is_new = format == 0;
-	if (!log->is_new && format < SQLITE_STORE_FORMAT_REFERENCES)
-		store->base.can = 0;
-	code = log->is_new ? OK : file_schema_check(store->writer.db, path, err);
+		return code;
+	if (log->durability != DURABILITY_OFF) /* until it has its log */
+		code = connection_run(writer, "PRAGMA synchronous=FULL", err);
 	if (code != OK)
 		return code;
-	code = begin_log(&store->writer, log->is_new, &is_wal, err);
+	/* SQLite deletes the log beside a file without pages */
+	code = connection_number(writer, "PRAGMA page_count", &pages, err);
 	if (code != OK)
-		return err_set(err, MSG_STORE_OPEN, path, err->message.p);
+		return code;
+	log->is_new = pages == 0;
+	return log->is_new ? new_file_write(writer, SQLITE_STORE_FORMAT, true, err) : OK;
+}
+
+static enum code open_writer(struct sqlite_store *store, struct wal_options *log, struct err *err)
+{
+	struct connection *writer = &store->writer;
+	int64_t is_wal;
+	enum code code = open_file(writer, log, err);
+
+	if (code != OK)
+		return err_set(err, MSG_STORE_OPEN, log->path, err->message.p);
+	code = accept_file(store, log->path, err);
+	if (code != OK)
+		return code;
+	code = begin_log(writer, &is_wal, err);
+	if (code != OK)
+		return err_set(err, MSG_STORE_OPEN, log->path, err->message.p);
 	if (!is_wal)
-		return err_set(err, MSG_STORE_NO_WAL, path);
-	code = log->is_new ? OK : places_complete(&store->writer, err);
+		return err_set(err, MSG_STORE_NO_WAL, log->path);
+	code = places_complete(writer, err);
 	if (code != OK)
-		return err_set(err, MSG_STORE_OPEN, path, err->message.p);
-	code = connection_run(&store->writer,
+		return err_set(err, MSG_STORE_OPEN, log->path, err->message.p);
+	code = connection_run(writer,
 			      log->durability == DURABILITY_OFF ? "PRAGMA synchronous=OFF"
 								: "PRAGMA synchronous=NORMAL",
 			      err); /* with full durability wal_sync() waits for the disk */
-	return code != OK ? code
-			  : wal_start(&store->wal, &store->writer, &store->writer_mutex, log, err);
+	return code != OK ? code : wal_start(&store->wal, writer, &store->writer_mutex, log, err);
 }
 
 static enum code open_disk(struct sqlite_store *store, const struct sqlite_store_options *options,
@@ -598,16 +599,7 @@ static enum code open_disk(struct sqlite_store *store, const struct sqlite_store
 	code = note_size(store, err);
 	if (code != OK)
 		return code;
-	const struct readers_options readers = {
-		.name = path,
-		.flags = SQLITE_OPEN_READWRITE,
-		.setup = setup,
-		.most = options->readers,
-		.lock_fd = store->lock_fd,
-		.store = store,
-		.drops_begun = &store->drops.begun,
-	};
-	return readers_open(&store->readers, &readers, err);
+	return open_readers(store, path, SQLITE_OPEN_READWRITE, setup, options->readers, err);
 }
 
 enum code sqlite_store_is_there(const char *path, struct err *err)
