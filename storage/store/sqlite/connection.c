@@ -178,17 +178,12 @@ enum code connection_control(struct connection *connection, enum control control
 
 enum code connection_begin_read(struct connection *connection, struct err *err)
 {
-	enum code code = OK;
-
 	/* a statement that stands at its row holds SQLite's snapshot for all others, without BEGIN
 	 * and COMMIT */
-	if (sqlite3_step(connection->controls[CONTROL_SNAPSHOT]) != SQLITE_ROW) {
-		code = connection_error(connection, err);
-		connection_end_read(connection);
-	} else if (atomic_load(connection->drops_begun) != connection->drops_seen) {
-		connection_forget(connection); /* the snapshot may lack a keyspace that was there
-						  when its place was looked up */
-	}
+	if (sqlite3_step(connection->controls[CONTROL_SNAPSHOT]) == SQLITE_ROW)
+		return OK;
+	enum code code = connection_error(connection, err);
+	connection_end_read(connection);
 	return code;
 }
 

@@ -72,10 +72,7 @@ struct connection {
 	bool has_no_journal; /* SQLite cannot undo a statement by itself: one that fails ends its
 				transaction */
 	bool has_moved;      /* keyspaces: the transaction created or dropped some */
-	const _Atomic uint64_t *drops_begun; /* of a reader: transactions that dropped keyspaces,
-						counted before their commits */
-	uint64_t
-		drops_seen; /* of a reader: how many of them had ended when its transaction began */
+	uint64_t moves_seen; /* of a reader: the store's, before its transaction began */
 	uint64_t forgotten;  /* how often all places were */
 	struct connection *next_free;
 	sqlite3_stmt *controls[CONTROL_COUNT];
@@ -95,10 +92,7 @@ enum code connection_run(struct connection *connection, const char *sql,
 enum code connection_control(struct connection *connection, enum control control,
 			     struct err *err) WARN_UNUSED;
 
-/*
- * A reader's transaction: from one to the other its statements see one snapshot. Places are
- * forgotten where a keyspace may have been dropped since they were looked up.
- */
+/* A reader's transaction: from one to the other its statements see one snapshot. */
 enum code connection_begin_read(struct connection *connection, struct err *err) WARN_UNUSED;
 void connection_end_read(struct connection *connection);
 

@@ -1,64 +1,36 @@
 #include "storage/store/sqlite/places.h"
 
 #include "storage/store/sqlite/file_schema.h"
+#include "storage/store/sqlite/rows.h"
+#include "storage/store/sqlite/sqlite_state.h"
 #include "storage/store/store_messages.h"
 
-#define FEW_ROWS 64 /* of a keyspace that is dropped: deleted in the same transaction */
-#define FEW_BYTES ((uint64_t)64 << 10)
-
-static const char *const sizes_sql[PLACE_TABLE_COUNT] = {
-	[PLACE_TABLE_OWN] = "SELECT rowid, length(k) + length(v) FROM \"%s\" ORDER BY rowid",
-	[PLACE_TABLE_SHARED] =
-		"SELECT k, length(k) + length(v) FROM \"%s\" WHERE n = ?3 ORDER BY k",
-	[PLACE_TABLE_KEYS] = "SELECT k, length(k) + length(v) FROM \"%s\" ORDER BY k",
-};
-static const char *const clear_sql[PLACE_TABLE_COUNT] = {
-	[PLACE_TABLE_OWN] = "DELETE FROM \"%s\"",
-	[PLACE_TABLE_SHARED] = "DELETE FROM \"%s\" WHERE n = ?3",
-	[PLACE_TABLE_KEYS] = "DELETE FROM \"%s\"",
-};
-static const char *const cut_sql[PLACE_TABLE_COUNT] = {
-	[PLACE_TABLE_OWN] = "DELETE FROM \"%s\" WHERE rowid <= ?1",
-	[PLACE_TABLE_SHARED] = "DELETE FROM \"%s\" WHERE n = ?3 AND k <= ?1",
-	[PLACE_TABLE_KEYS] = "DELETE FROM \"%s\" WHERE k <= ?1",
+/* A piece of the rows of a place, any of them. */
+static const char *const delete_sql[PLACE_TABLE_COUNT] = {
+	[PLACE_TABLE_OWN] =
+		"DELETE FROM \"%s\" WHERE rowid IN (SELECT rowid FROM \"%s\" ORDER BY rowid "
+		"LIMIT %d)",
+	[PLACE_TABLE_SHARED] = "DELETE FROM \"%s\" WHERE rowid IN (SELECT rowid FROM \"%s\" WHERE "
+			       "n = ?3 LIMIT %d)",
+	[PLACE_TABLE_KEYS] = "DELETE FROM \"%s\" WHERE k IN (SELECT k FROM \"%s\" LIMIT %d)",
 };
 
 /*
- * A copy, by the kind of the SQL table that gets the rows, and of the one that has them. "SELECT *"
- * between two of the same kind is what SQLite does without looking into the rows; rows keep their
- * numbers.
+ * A copy, by the kind of the SQL table that has the rows, into one of its own or a shared one.
+ * "SELECT *" between two of the same kind is what SQLite does without looking into the rows; rows
+ * keep their numbers.
  */
-static const char *const into_sql[PLACE_TABLE_COUNT] = {
-	[PLACE_TABLE_OWN] = "INSERT INTO \"%s\"",
-	[PLACE_TABLE_SHARED] = "INSERT INTO \"%s\" (n, k, v)",
-	[PLACE_TABLE_KEYS] = "INSERT INTO \"%s\"",
-};
-static const char *const alike_sql = " SELECT * FROM \"%s\"";
-static const char *const from_sql[PLACE_TABLE_COUNT] = {
-	[PLACE_TABLE_OWN] = " SELECT k, v FROM \"%s\" ORDER BY k",
-	[PLACE_TABLE_SHARED] = " SELECT k, v FROM \"%s\" WHERE n = ?3 ORDER BY k",
-	[PLACE_TABLE_KEYS] = " SELECT k, " PLACE_KEYS_VALUE " FROM \"%s\" ORDER BY k",
-};
-static const char *const from_to_shared_sql[PLACE_TABLE_COUNT] = {
-	[PLACE_TABLE_OWN] = " SELECT ?4, k, v FROM \"%s\" ORDER BY k",
-	[PLACE_TABLE_SHARED] = " SELECT ?4, k, v FROM \"%s\" WHERE n = ?3 ORDER BY k",
-	[PLACE_TABLE_KEYS] = " SELECT ?4, k, " PLACE_KEYS_VALUE " FROM \"%s\" ORDER BY k",
-};
-
-/* Of all kinds: the statement about the place. */
-static enum code prepare(struct connection *connection, const char *const *sql,
-			 const struct place *place, sqlite3_stmt **statement, struct err *err)
-{
-	bool is_shared = place->number != 0;
-	char text[256];
-
-	sqlite3_snprintf(sizeof(text), text, sql[place_table(place)], place->name);
-	if (sqlite3_prepare_v2(connection->db, text, -1, statement, NULL) != SQLITE_OK)
-		return connection_error(connection, err);
-	if (is_shared)
-		sqlite3_bind_int64(*statement, 3, (sqlite3_int64)place->number);
-	return OK;
-}
+#define COPIES(into, n)                                                                            \
+	{                                                                                          \
+		[PLACE_TABLE_OWN] = into " SELECT " n "k, v FROM \"%s\" ORDER BY k",               \
+		[PLACE_TABLE_SHARED] =                                                             \
+			into " SELECT " n "k, v FROM \"%s\" WHERE n = ?3 ORDER BY k",              \
+		[PLACE_TABLE_KEYS] =                                                               \
+			into " SELECT " n "k, " PLACE_KEYS_VALUE " FROM \"%s\" ORDER BY k",        \
+	}
+static const char *const copy_sql[2][PLACE_TABLE_COUNT] = {
+	COPIES("INSERT INTO \"%s\"", ""), COPIES("INSERT INTO \"%s\" (n, k, v)", "?4, ")};
+static const char *const alike_sql = "INSERT INTO \"%s\" SELECT * FROM \"%s\"";
 
 /* Runs a statement without results, and finalises it. */
 static enum code run(struct connection *connection, sqlite3_stmt *statement, struct err *err)
@@ -113,35 +85,15 @@ enum code places_complete(struct connection *connection, struct err *err)
 	return OK;
 }
 
-/* Puts a row of PLACE_KEYSPACE, or deletes it. */
-static enum code change(struct connection *connection, enum statement kind, struct str key,
-			struct str value, struct err *err)
-{
-	struct slot *slot;
-	sqlite3_stmt *statement;
-	enum code code =
-		connection_statement(connection, PLACE_KEYSPACE, kind, &slot, &statement, err);
-
-	if (code != OK)
-		return code;
-	sqlite3_bind_blob64(statement, 1, key.p, key.n, SQLITE_STATIC);
-	if (kind == STATEMENT_PUT)
-		sqlite3_bind_blob64(statement, 2, value.p, value.n, SQLITE_STATIC);
-	if (sqlite3_step(statement) != SQLITE_DONE)
-		code = connection_error(connection, err);
-	sqlite3_reset(statement);
-	return code;
-}
-
 static enum code put(struct connection *connection, struct str key, struct str value,
 		     struct err *err)
 {
-	return change(connection, STATEMENT_PUT, key, value, err);
+	return rows_put(&connection->txn, PLACE_KEYSPACE, key, value, err);
 }
 
 static enum code del(struct connection *connection, struct str key, struct err *err)
 {
-	return change(connection, STATEMENT_DEL, key, STR_ABSENT, err);
+	return rows_del(&connection->txn, PLACE_KEYSPACE, key, err);
 }
 
 static enum code put_place(struct connection *connection, struct keyspace keyspace,
@@ -152,67 +104,31 @@ static enum code put_place(struct connection *connection, struct keyspace keyspa
 	return put(connection, place_key(keyspace, key), place_value(place, value), err);
 }
 
-/* Visits the rows of a kind until `visit` returns false. */
-typedef bool visit_row(void *context, struct str key, struct str value);
-
-static enum code each_row(struct connection *connection, enum place_kind kind, visit_row *visit,
-			  void *context, struct err *err)
+/* The rows of a kind. */
+static enum code list_places(struct connection *connection, enum place_kind kind,
+			     struct arena *arena, struct store_page *rows, struct err *err)
 {
 	const char low = (char)kind, high = (char)(kind + 1);
-	struct slot *slot;
-	sqlite3_stmt *statement;
-	int result;
-	enum code code = connection_statement(connection, PLACE_KEYSPACE, STATEMENT_FORWARD, &slot,
-					      &statement, err);
+	const struct store_range range = {{&low, 1}, {&high, 1}, false};
 
-	if (code != OK)
-		return code;
-	sqlite3_bind_blob64(statement, 1, &low, 1, SQLITE_STATIC);
-	sqlite3_bind_blob64(statement, 2, &high, 1, SQLITE_STATIC);
-	slot->busy++;
-	while ((result = sqlite3_step(statement)) == SQLITE_ROW) {
-		const char *key = sqlite3_column_blob(statement, 0),
-			   *value = sqlite3_column_blob(statement, 1);
-
-		if (!visit(context,
-			   (struct str){key ? key : "", (size_t)sqlite3_column_bytes(statement, 0)},
-			   (struct str){value ? value : "",
-					(size_t)sqlite3_column_bytes(statement, 1)}))
-			break;
-	}
-	if (result != SQLITE_ROW && result != SQLITE_DONE)
-		code = connection_error(connection, err);
-	sqlite3_reset(statement);
-	slot->busy--;
-	return code;
+	return rows_page(&connection->txn, PLACE_KEYSPACE, &range, (struct store_bounds){0, 0},
+			 arena, rows, err);
 }
 
-struct search {
-	enum place_table table; /* PLACE_TABLE_COUNT: any */
-	struct place found;     /* without a name: none */
-};
-
-static bool find_unused(void *context, struct str key, struct str value)
-{
-	struct search *search = context;
-	struct place place;
-
-	(void)value;
-	if (place_read_unused(key, &place) &&
-	    (search->table == PLACE_TABLE_COUNT || search->table == place_table(&place)))
-		search->found = place;
-	return !search->found.name[0];
-}
-
-/* The first place of PLACE_DROPPED or PLACE_FREE in a SQL table of that kind; without a name where
- * there is none. */
+/* The first place of PLACE_DROPPED or PLACE_FREE in a SQL table of that kind, PLACE_TABLE_COUNT:
+ * of any; without a name where there is none. */
 static enum code first_unused(struct connection *connection, enum place_kind kind,
 			      enum place_table table, struct place *place, struct err *err)
 {
-	struct search search = {.table = table};
-	enum code code = each_row(connection, kind, find_unused, &search, err);
+	struct store_page rows;
+	enum code code = list_places(connection, kind, err->arena, &rows, err);
 
-	*place = search.found;
+	for (size_t i = 0; code == OK && i < rows.n; i++) {
+		if (place_read_unused(rows.v[i].key, place) &&
+		    (table == PLACE_TABLE_COUNT || table == place_table(place)))
+			return OK;
+	}
+	*place = (struct place){.number = 0};
 	return code;
 }
 
@@ -229,32 +145,25 @@ static enum code is_at_most(struct connection *connection, bool *is, struct err 
 	return code;
 }
 
-static bool read_number(void *context, struct str key, struct str value)
-{
-	struct place place;
-
-	(void)key;
-	if (place_read_value(value, &place))
-		*(uint64_t *)context = place.number;
-	return false;
-}
-
 static enum code share(struct connection *connection, struct keyspace keyspace, struct err *err)
 {
 	const char kind = PLACE_NUMBER;
-	struct place place = {.number = 0, .name = PLACE_SHARED};
-	char value[PLACE_ROW_MAX];
+	struct place place = {.number = 0}, last = {.number = 0};
+	char bytes[PLACE_ROW_MAX];
+	struct str value;
 	enum code code = has_table(connection, PLACE_SHARED)
 				 ? OK
 				 : create_table(connection, FILE_SCHEMA_SHARED, PLACE_SHARED, err);
 
 	if (code != OK)
 		return code;
-	code = each_row(connection, PLACE_NUMBER, read_number, &place.number, err);
+	code = rows_get(&connection->txn, PLACE_KEYSPACE, (struct str){&kind, 1}, err->arena,
+			&value, err);
 	if (code != OK)
 		return code;
-	place.number++;
-	code = put(connection, (struct str){&kind, 1}, place_value(&place, value), err);
+	(void)(str_is_set(value) && place_read_value(value, &last));
+	place = (struct place){last.number + 1, PLACE_SHARED};
+	code = put(connection, (struct str){&kind, 1}, place_value(&place, bytes), err);
 	return code == OK ? put_place(connection, keyspace, &place, err) : code;
 }
 
@@ -287,7 +196,8 @@ static enum code create_keys(struct connection *connection, struct keyspace keys
 	return code == OK ? put_place(connection, keyspace, &place, err) : code;
 }
 
-enum code places_create(struct connection *connection, struct keyspace keyspace,
+/* `table`: PLACE_TABLE_OWN, or PLACE_TABLE_KEYS; many keyspaces get PLACE_TABLE_SHARED. */
+static enum code create(struct connection *connection, struct keyspace keyspace,
 			enum place_table table, struct err *err)
 {
 	struct place place, unused;
@@ -316,27 +226,51 @@ enum code places_create(struct connection *connection, struct keyspace keyspace,
 		       : create_table(connection, FILE_SCHEMA_OWN, place.name, err);
 }
 
-enum code places_copy(struct connection *connection, struct keyspace from, struct keyspace to,
+static enum code begin_growth(struct connection *connection, struct err *err)
+{
+	connection->store->quota.is_growing = true;
+	return rows_begin_change(connection, err);
+}
+
+enum code places_create(struct store_txn *txn, struct keyspace keyspace, struct err *err)
+{
+	struct connection *connection = (struct connection *)txn;
+	enum code code = begin_growth(connection, err);
+
+	return code == OK ? create(connection, keyspace, PLACE_TABLE_OWN, err) : code;
+}
+
+enum code places_create_small(struct store_txn *txn, struct keyspace keyspace, struct err *err)
+{
+	struct connection *connection = (struct connection *)txn;
+	enum code code = begin_growth(connection, err);
+
+	return code == OK ? create(connection, keyspace, PLACE_TABLE_KEYS, err) : code;
+}
+
+enum code places_copy(struct store_txn *txn, struct keyspace from, struct keyspace to,
 		      struct err *err)
 {
+	struct connection *connection = (struct connection *)txn;
 	struct place source, target;
 	sqlite3_stmt *statement;
-	char into[128], select[128];
-	enum code code = connection_place(connection, from, &source, err);
+	char sql[256];
+	enum code code = begin_growth(connection, err);
 
+	if (code != OK)
+		return code;
+	code = connection_place(connection, from, &source, err);
 	if (code != OK)
 		return code;
 	code = connection_place(connection, to, &target, err);
 	if (code != OK)
 		return code;
-	enum place_table from_table = place_table(&source), to_table = place_table(&target);
-	const char *how = to_table == PLACE_TABLE_SHARED ? from_to_shared_sql[from_table]
-			  : to_table == from_table       ? alike_sql
-							 : from_sql[from_table];
-	sqlite3_snprintf(sizeof(into), into, into_sql[to_table], target.name);
-	sqlite3_snprintf(sizeof(select), select, how, source.name);
-	struct str sql = str_printf(err->arena, "%s%s", into, select);
-	if (sqlite3_prepare_v2(connection->db, sql.p, (int)sql.n, &statement, NULL) != SQLITE_OK)
+	bool is_shared = place_table(&target) == PLACE_TABLE_SHARED;
+	bool is_alike = !is_shared && place_table(&source) == place_table(&target);
+	sqlite3_snprintf(sizeof(sql), sql,
+			 is_alike ? alike_sql : copy_sql[is_shared][place_table(&source)],
+			 target.name, source.name);
+	if (sqlite3_prepare_v2(connection->db, sql, -1, &statement, NULL) != SQLITE_OK)
 		return connection_error(connection, err);
 	if (source.number)
 		sqlite3_bind_int64(statement, 3, (sqlite3_int64)source.number);
@@ -345,66 +279,23 @@ enum code places_copy(struct connection *connection, struct keyspace from, struc
 	return run(connection, statement, err);
 }
 
-/* The first rows of a place, in the order in which they are deleted. */
-struct extent {
-	size_t rows;
-	uint64_t bytes;
-	bool is_all;
-	int64_t rowid; /* of the last one, or its key */
-	struct str key;
-};
-
-static enum code measure(struct connection *connection, const struct place *place, size_t rows,
-			 uint64_t bytes, struct extent *extent, struct err *err)
+/* Deletes a piece of the rows; *is_all: there are no others. */
+static enum code delete_piece(struct connection *connection, const struct place *place,
+			      bool *is_all, struct err *err)
 {
 	sqlite3_stmt *statement;
-	int result;
-	enum code code = prepare(connection, sizes_sql, place, &statement, err);
+	char sql[256];
 
-	*extent = (struct extent){.is_all = false};
-	if (code != OK)
-		return code;
-	while ((result = sqlite3_step(statement)) == SQLITE_ROW && extent->rows < rows &&
-	       extent->bytes < bytes) {
-		extent->rows++;
-		extent->bytes += (uint64_t)sqlite3_column_int64(statement, 1);
-		if (place_table(place) == PLACE_TABLE_OWN)
-			extent->rowid = sqlite3_column_int64(statement, 0);
-		else if (extent->rows == rows || extent->bytes >= bytes)
-			extent->key =
-				str_copy(err->arena,
-					 (struct str){sqlite3_column_blob(statement, 0),
-						      (size_t)sqlite3_column_bytes(statement, 0)});
-	}
-	extent->is_all = result == SQLITE_DONE;
-	if (result != SQLITE_ROW && result != SQLITE_DONE)
-		code = connection_error(connection, err);
-	sqlite3_finalize(statement);
+	*is_all = false;
+	sqlite3_snprintf(sizeof(sql), sql, delete_sql[place_table(place)], place->name, place->name,
+			 PLACES_PIECE_ROWS);
+	if (sqlite3_prepare_v2(connection->db, sql, -1, &statement, NULL) != SQLITE_OK)
+		return connection_error(connection, err);
+	if (place->number)
+		sqlite3_bind_int64(statement, 3, (sqlite3_int64)place->number);
+	enum code code = run(connection, statement, err);
+	*is_all = code == OK && sqlite3_changes(connection->db) < PLACES_PIECE_ROWS;
 	return code;
-}
-
-static enum code clear(struct connection *connection, const struct place *place, struct err *err)
-{
-	sqlite3_stmt *statement;
-	enum code code = prepare(connection, clear_sql, place, &statement, err);
-
-	return code == OK ? run(connection, statement, err) : code;
-}
-
-/* Deletes the rows up to the end of the extent. */
-static enum code cut(struct connection *connection, const struct place *place,
-		     const struct extent *extent, struct err *err)
-{
-	sqlite3_stmt *statement;
-	enum code code = prepare(connection, cut_sql, place, &statement, err);
-
-	if (code != OK)
-		return code;
-	if (place_table(place) == PLACE_TABLE_OWN)
-		sqlite3_bind_int64(statement, 1, extent->rowid);
-	else
-		sqlite3_bind_blob64(statement, 1, extent->key.p, extent->key.n, SQLITE_STATIC);
-	return run(connection, statement, err);
 }
 
 /* The place has no rows any more. */
@@ -416,16 +307,18 @@ static enum code set_free(struct connection *connection, const struct place *pla
 				  : OK;
 }
 
-enum code places_drop(struct connection *connection, struct keyspace keyspace, bool *is_left,
-		      struct err *err)
+enum code places_drop(struct store_txn *txn, struct keyspace keyspace, struct err *err)
 {
+	struct connection *connection = (struct connection *)txn;
 	const struct place own = place_of_name(keyspace), none = {.number = 0};
 	struct place place;
-	struct extent extent;
+	bool is_all;
 	char key[PLACE_ROW_MAX];
-	enum code code = connection_place(connection, keyspace, &place, err);
+	enum code code = rows_begin_change(connection, err);
 
-	*is_left = false;
+	if (code != OK)
+		return code;
+	code = connection_place(connection, keyspace, &place, err);
 	if (code != OK)
 		return code;
 	if (!has_table(connection, place.name))
@@ -437,15 +330,11 @@ enum code places_drop(struct connection *connection, struct keyspace keyspace, b
 					       : del(connection, place_key(keyspace, key), err);
 	if (code != OK)
 		return code;
-	code = measure(connection, &place, FEW_ROWS, FEW_BYTES, &extent, err);
-	if (code != OK)
-		return code;
-	*is_left = !extent.is_all;
-	if (*is_left)
-		return put(connection, place_key_dropped(&place, key), STR(""), err);
-	if (extent.rows > 0)
-		code = clear(connection, &place, err);
-	return code == OK ? set_free(connection, &place, err) : code;
+	code = delete_piece(connection, &place, &is_all, err);
+	if (code != OK || is_all)
+		return code == OK ? set_free(connection, &place, err) : code;
+	atomic_store(&connection->store->has_dropped, true);
+	return put(connection, place_key_dropped(&place, key), STR(""), err);
 }
 
 /*
@@ -453,37 +342,30 @@ enum code places_drop(struct connection *connection, struct keyspace keyspace, b
  * write hundreds of its pages. Without the index a piece leaves next to nothing in the log. To drop
  * the index takes 10 ms for 400,000 keys.
  */
-static enum code delete_piece(struct connection *connection, const struct place *place,
-			      const struct extent *extent, struct err *err)
+static enum code drop_index(struct connection *connection, const struct place *place,
+			    struct err *err)
 {
 	char sql[FILE_SCHEMA_SQL_MAX];
-	enum code code = OK;
 
 	sqlite3_snprintf(sizeof(sql), sql, "DROP INDEX IF EXISTS \"%s_key\"", place->name);
-	if (place_table(place) == PLACE_TABLE_OWN)
-		code = connection_run(connection, sql, err);
-	return code == OK ? cut(connection, place, extent, err) : code;
+	return place_table(place) == PLACE_TABLE_OWN ? connection_run(connection, sql, err) : OK;
 }
 
 enum code places_tidy(struct connection *connection, bool *is_more, struct err *err)
 {
 	struct place place;
-	struct extent extent;
+	bool is_all;
 	char key[PLACE_ROW_MAX];
 	enum code code = first_unused(connection, PLACE_DROPPED, PLACE_TABLE_COUNT, &place, err);
 
 	*is_more = code == OK && place.name[0];
 	if (!*is_more)
 		return code;
-	bool is_shared = place_table(&place) == PLACE_TABLE_SHARED;
-	code = measure(connection, &place, is_shared ? PLACES_SHARED_ROWS : PLACES_PIECE_ROWS,
-		       is_shared ? PLACES_SHARED_BYTES : PLACES_PIECE_BYTES, &extent, err);
+	code = drop_index(connection, &place, err);
 	if (code != OK)
 		return code;
-	if (!extent.is_all)
-		return delete_piece(connection, &place, &extent, err);
-	code = clear(connection, &place, err);
-	if (code != OK)
+	code = delete_piece(connection, &place, &is_all, err);
+	if (code != OK || !is_all)
 		return code;
 	connection->has_moved = true;
 	code = del(connection, place_key_dropped(&place, key), err);
@@ -538,26 +420,25 @@ static enum code list_named(struct connection *connection, struct listing *listi
 	return code;
 }
 
-static bool list_row(void *context, struct str key, struct str value)
+enum code places_list(struct store_txn *txn, struct arena *arena, struct store_keyspaces *keyspaces,
+		      struct err *err)
 {
-	struct keyspace keyspace;
-	struct place place;
-
-	if (place_read_key(key, &keyspace) && place_read_value(value, &place) && place.name[0])
-		add(context, keyspace);
-	return true;
-}
-
-enum code places_list(struct connection *connection, struct arena *arena,
-		      const struct keyspace **keyspaces, size_t *n, struct err *err)
-{
+	struct connection *connection = (struct connection *)txn;
 	struct listing listing = {.arena = arena};
+	struct store_page rows;
 	enum code code = list_named(connection, &listing, err);
 
 	if (code != OK)
 		return code;
-	code = each_row(connection, PLACE_OF_KEYSPACE, list_row, &listing, err);
-	*keyspaces = listing.found;
-	*n = listing.n;
+	code = list_places(connection, PLACE_OF_KEYSPACE, arena, &rows, err);
+	for (size_t i = 0; code == OK && i < rows.n; i++) {
+		struct keyspace keyspace;
+		struct place place;
+
+		if (place_read_key(rows.v[i].key, &keyspace) &&
+		    place_read_value(rows.v[i].value, &place) && place.name[0])
+			add(&listing, keyspace);
+	}
+	*keyspaces = (struct store_keyspaces){listing.n, listing.found};
 	return code;
 }

@@ -19,12 +19,12 @@ static enum code open_reader(struct readers *readers, struct connection **out, s
 		return code;
 	}
 	reader->store = readers->options.store;
-	reader->drops_begun = readers->options.drops_begun;
 	atomic_store(&readers->n, n + 1);
 	*out = reader;
 	return OK;
 }
 
+/* With the mutex held; NULL where there are enough, or it fails. */
 static struct connection *open_another(struct readers *readers)
 {
 	struct connection *reader = NULL;
@@ -42,7 +42,6 @@ static struct connection *open_another(struct readers *readers)
 
 void readers_init(struct readers *readers)
 {
-	readers->open = open_another;
 	pthread_mutex_init(&readers->mutex, NULL);
 	pthread_cond_init(&readers->is_given, NULL);
 }
@@ -91,7 +90,7 @@ struct connection *readers_take(struct readers *readers)
 	struct connection *connection;
 
 	pthread_mutex_lock(&readers->mutex);
-	while (!(connection = take_free(readers)) && !(connection = readers->open(readers)))
+	while (!(connection = take_free(readers)) && !(connection = open_another(readers)))
 		pthread_cond_wait(&readers->is_given, &readers->mutex);
 	pthread_mutex_unlock(&readers->mutex);
 	return connection;

@@ -24,12 +24,9 @@ struct readers_options {
 	int lock_fd; /* of the data file: none is opened once the path leads to another one, or it
 			is empty. -1 in memory */
 	struct sqlite_store *store;
-	const _Atomic uint64_t *drops_begun; /* connection.h */
 };
 
 struct readers {
-	/* Opens one more, with the mutex held; NULL where there are enough, or it fails. */
-	struct connection *(*open)(struct readers *readers);
 	pthread_mutex_t mutex;
 	pthread_cond_t is_given;
 	struct connection *free; /* the one that was used last; under the mutex */

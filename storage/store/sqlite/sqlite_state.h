@@ -13,13 +13,6 @@
 #include "storage/store/sqlite/readers.h"
 #include "storage/store/sqlite/wal.h"
 
-/* Of keyspaces. */
-struct drops {
-	_Atomic uint64_t begun,
-		ended; /* transactions with some: counted before their commits, and after them */
-	atomic_bool has_left;          /* there may be rows to delete */
-};
-
 struct sqlite_store {
 	struct store base;
 	bool is_memory;
@@ -33,7 +26,9 @@ struct sqlite_store {
 	char *path;                   /* absolute; NULL in memory */
 	_Atomic uint64_t file_bytes;  /* of the data file, when it was looked at last */
 	struct readers readers;
-	struct drops drops;
+	_Atomic uint64_t moves;       /* commits of transactions that created or dropped keyspaces:
+					 each is counted before it and after it */
+	atomic_bool has_dropped;      /* there may be rows of dropped keyspaces to delete */
 	struct store_usage usage;     /* as it was last read; under the pool's mutex */
 };
 

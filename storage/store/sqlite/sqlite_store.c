@@ -65,21 +65,10 @@ static void next_turn(struct connection *connection)
 			      memory_order_relaxed);
 }
 
-/* What others drop from now on is found by connection_begin_read(). */
-static void freshen(struct sqlite_store *store, struct connection *reader)
-{
-	uint64_t drops = atomic_load(&store->drops.ended);
-
-	if (reader->drops_seen != drops)
-		connection_forget(reader);
-	reader->drops_seen = drops;
-}
-
 static struct connection *acquire_reader(struct sqlite_store *store)
 {
 	struct connection *connection = readers_take(&store->readers);
 
-	freshen(store, connection);
 	next_turn(connection);
 	return connection;
 }
@@ -108,14 +97,30 @@ static enum code begin_write(struct connection *writer, struct err *err)
 	return connection_control(writer, CONTROL_BEGIN_WRITE, err);
 }
 
+/* Places are forgotten where keyspaces have come or gone since they were looked up. */
+static enum code begin_read(struct connection *reader, struct err *err)
+{
+	const _Atomic uint64_t *moves = &reader->store->moves;
+	uint64_t before = atomic_load(moves);
+	enum code code = connection_begin_read(reader, err);
+
+	if (code != OK)
+		return code;
+	/* odd: some come or go at this moment, and the snapshot may have that or not */
+	if (before != reader->moves_seen || before % 2 != 0 || atomic_load(moves) != before)
+		connection_forget(reader);
+	reader->moves_seen = before;
+	return OK;
+}
+
 static enum code sqlite_begin(struct store *base, enum store_mode mode, struct store_txn **txn,
 			      struct err *err)
 {
 	struct sqlite_store *store = (struct sqlite_store *)base;
 	struct connection *connection =
 		mode == STORE_WRITE ? acquire_writer(store) : acquire_reader(store);
-	enum code code = mode == STORE_WRITE ? begin_write(connection, err)
-					     : connection_begin_read(connection, err);
+	enum code code =
+		mode == STORE_WRITE ? begin_write(connection, err) : begin_read(connection, err);
 
 	connection->txn = (struct store_txn){.ops = base->ops, .mode = mode};
 	if (code != OK) {
@@ -151,11 +156,11 @@ static enum code commit_places(struct connection *connection, struct err *err)
 
 	if (!connection->has_moved)
 		return connection_control(connection, CONTROL_COMMIT, err);
-	atomic_fetch_add(&store->drops.begun, 1);
+	atomic_fetch_add(&store->moves, 1);
 	enum code code = connection_control(connection, CONTROL_COMMIT, err);
 	if (code == OK)
 		connection->has_moved = false;
-	atomic_fetch_add(&store->drops.ended, 1);
+	atomic_fetch_add(&store->moves, 1);
 	return code;
 }
 
@@ -180,58 +185,6 @@ static enum code sqlite_commit(struct store_txn *txn, struct err *err)
 	return wal_sync(&store->wal, commit, err);
 }
 
-static enum code begin_growth(struct connection *connection, struct err *err)
-{
-	connection->store->quota.is_growing = true;
-	return rows_begin_change(connection, err);
-}
-
-static enum code sqlite_create(struct store_txn *txn, struct keyspace keyspace, struct err *err)
-{
-	struct connection *connection = (struct connection *)txn;
-	enum code code = begin_growth(connection, err);
-
-	return code != OK ? code : places_create(connection, keyspace, PLACE_TABLE_OWN, err);
-}
-
-static enum code sqlite_create_small(struct store_txn *txn, struct keyspace keyspace,
-				     struct err *err)
-{
-	struct connection *connection = (struct connection *)txn;
-	enum code code = begin_growth(connection, err);
-
-	return code != OK ? code : places_create(connection, keyspace, PLACE_TABLE_KEYS, err);
-}
-
-static enum code sqlite_drop(struct store_txn *txn, struct keyspace keyspace, struct err *err)
-{
-	struct connection *connection = (struct connection *)txn;
-	bool is_left;
-	enum code code = rows_begin_change(connection, err);
-
-	if (code != OK)
-		return code;
-	code = places_drop(connection, keyspace, &is_left, err);
-	if (code == OK && is_left)
-		atomic_store(&connection->store->drops.has_left, true);
-	return code;
-}
-
-static enum code sqlite_copy(struct store_txn *txn, struct keyspace from, struct keyspace to,
-			     struct err *err)
-{
-	struct connection *connection = (struct connection *)txn;
-	enum code code = begin_growth(connection, err);
-
-	return code != OK ? code : places_copy(connection, from, to, err);
-}
-
-static enum code sqlite_keyspaces(struct store_txn *txn, struct arena *arena,
-				  struct store_keyspaces *keyspaces, struct err *err)
-{
-	return places_list((struct connection *)txn, arena, &keyspaces->v, &keyspaces->n, err);
-}
-
 /* One piece, in a transaction of its own. */
 static enum code tidy_piece(struct store *base, bool *is_more, struct err *err)
 {
@@ -249,16 +202,16 @@ static enum code tidy_piece(struct store *base, bool *is_more, struct err *err)
 
 static enum code sqlite_tidy(struct store *base, bool *is_more, struct err *err)
 {
-	struct drops *drops = &((struct sqlite_store *)base)->drops;
+	struct sqlite_store *store = (struct sqlite_store *)base;
 
 	/* a transaction that drops a keyspace sets it again before it commits */
-	*is_more = atomic_exchange(&drops->has_left, false);
+	*is_more = atomic_exchange(&store->has_dropped, false);
 	if (!*is_more)
 		return OK;
 	enum code code = tidy_piece(base, is_more, err);
 	*is_more = code != OK || *is_more;
 	if (*is_more)
-		atomic_store(&drops->has_left, true);
+		atomic_store(&store->has_dropped, true);
 	return code;
 }
 
@@ -312,10 +265,8 @@ static struct connection *try_reader(struct sqlite_store *store)
 {
 	struct connection *connection = readers_try(&store->readers);
 
-	if (connection) {
-		freshen(store, connection);
+	if (connection)
 		next_turn(connection);
-	}
 	return connection;
 }
 
@@ -351,17 +302,17 @@ static const struct store_ops sqlite_ops = {
 	.begin = sqlite_begin,
 	.commit = sqlite_commit,
 	.abort = sqlite_abort,
-	.create = sqlite_create,
-	.drop = sqlite_drop,
+	.create = places_create,
+	.drop = places_drop,
 	.get = rows_get,
 	.put = rows_put,
 	.del = rows_del,
 	.tidy = sqlite_tidy,
 	.get_many = rows_get_many,
 	.page = rows_page,
-	.copy = sqlite_copy,
-	.keyspaces = sqlite_keyspaces,
-	.create_small = sqlite_create_small,
+	.copy = places_copy,
+	.keyspaces = places_list,
+	.create_small = places_create_small,
 	.page_of = rows_page_of,
 	.refer = rows_refer,
 };
@@ -459,8 +410,7 @@ static enum code open_readers(struct sqlite_store *store, const char *name, int 
 						.setup = setup,
 						.most = most,
 						.lock_fd = store->lock_fd,
-						.store = store,
-						.drops_begun = &store->drops.begun};
+						.store = store};
 
 	return readers_open(&store->readers, &readers, err);
 }
@@ -634,7 +584,7 @@ enum code sqlite_store_open(const struct sqlite_store_options *options, struct s
 	store->writer.store = store;
 	quota_init(&store->quota, options->limit_bytes);
 	store->writer.quota = &store->quota;
-	atomic_store(&store->drops.has_left, true); /* an earlier process may have left some */
+	atomic_store(&store->has_dropped, true); /* an earlier process may have left some */
 	pthread_mutex_init(&store->writer_mutex, NULL);
 	readers_init(&store->readers);
 	enum code code = store->is_memory ? open_memory(store, options, err)
