@@ -1,13 +1,10 @@
 #include "storage/store/sqlite/foreign_file.h"
 
 #include <sqlite3.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "storage/store/sqlite/guard.h"
 #include "storage/store/store_messages.h"
-
-#define NAME_MAX_BYTES 255 /* AWS: of a table's name */
 
 struct foreign_file {
 	sqlite3 *db;
@@ -121,32 +118,17 @@ enum code foreign_file_tables(struct foreign_file *file, struct arena *arena,
 	return result == SQLITE_DONE ? OK : fail(file, err);
 }
 
-/* Whether a name may stand between quotes in SQL: those of the API's tables may. */
-static bool is_plain(struct str name)
-{
-	for (size_t i = 0; i < name.n; i++) {
-		char c = name.p[i];
-
-		if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-		      c == '_' || c == '-' || c == '.'))
-			return false;
-	}
-	return name.n > 0 && name.n <= NAME_MAX_BYTES;
-}
-
 enum code foreign_file_items(struct foreign_file *file, struct str table,
 			     enum code (*visit)(void *context, struct str item), void *context,
 			     struct err *err)
 {
-	char sql[NAME_MAX_BYTES + 64], name[NAME_MAX_BYTES + 1];
 	sqlite3_stmt *row = NULL;
 	enum code code = OK;
-
-	if (!is_plain(table))
-		return err_set(err, MSG_FOREIGN_FILE, file->path, "a table's name cannot be read");
-	snprintf(name, sizeof(name), STR_FMT, STR_ARG(table));
-	snprintf(sql, sizeof(sql), "SELECT ObjectJSON FROM \"%s\"", name);
+	char *sql = arena_checked(
+		sqlite3_mprintf("SELECT ObjectJSON FROM \"%.*w\"", (int)table.n, table.p));
 	int result = sqlite3_prepare_v2(file->db, sql, -1, &row, NULL);
+
+	sqlite3_free(sql);
 	while (code == OK && result == SQLITE_OK && (result = sqlite3_step(row)) == SQLITE_ROW) {
 		const void *bytes = sqlite3_column_blob(row, 0);
 
