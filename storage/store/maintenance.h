@@ -36,8 +36,8 @@ struct store_maintenance {
 				 struct err *err);
 	/*
 	 * Writes a copy of a store that nobody else uses: its pages as they are, with their
-	 * checksums, safe on the disk when this returns. ERR_INTERNAL: `target` or a log of that
-	 * name exists, a page is damaged, no room; then there is no copy.
+	 * checksums, safe on the disk when this returns; the name is the caller's to sync.
+	 * ERR_INTERNAL: `target` exists, a page is damaged, no room; then a piece may be left.
 	 */
 	enum code (*copy)(struct store *store, const char *target, struct err *err);
 	/*

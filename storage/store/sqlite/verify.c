@@ -1,7 +1,6 @@
 #include "storage/store/sqlite/verify.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -104,18 +103,12 @@ static enum code copy_pages(int fd, const char *path, int to, const char *target
 
 enum code verify_copy(int fd, const char *path, const char *target, struct err *err)
 {
-	enum code code = copy_target_no_log(target, err);
+	int to;
+	enum code code = copy_target_open(target, &to, err);
 
 	if (code != OK)
 		return code;
-	int to = open(target, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	if (to < 0)
-		return err_set(err, MSG_STORE_OPEN, target, strerror(errno));
 	code = copy_pages(fd, path, to, target, err);
-	bool is_closed = close(to) == 0;
-	if (code == OK && is_closed && copy_target_sync_folder(err->arena, target))
-		return OK;
-	struct str reason = str_copy(err->arena, str_of(strerror(errno)));
-	unlink(target);
-	return code != OK ? code : err_set(err, MSG_STORE_OPEN, target, reason.p);
+	close(to);
+	return code;
 }

@@ -30,8 +30,8 @@ enum code verify_pages(struct verify *verify, uint32_t from, uint32_t n, uint32_
 /* SQLite's own check, over its own file. What it cannot read is a finding. */
 void verify_structure(struct verify *verify, struct connection *connection, struct err *err);
 
-/* Copies the file to one that is not there yet, and waits for the disk. On an error there is no
- * copy. */
+/* Copies the file to one that is not there yet, and waits for the disk. On an error a piece of it
+ * may be left. */
 enum code verify_copy(int fd, const char *path, const char *target, struct err *err) WARN_UNUSED;
 
 #endif
