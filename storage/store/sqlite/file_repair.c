@@ -12,6 +12,8 @@
 #include "storage/store/copy_target.h"
 #include "storage/store/durable.h"
 #include "storage/store/sqlite/file_salvage.h"
+#include "storage/store/sqlite/log_mark.h"
+#include "storage/store/sqlite/sqlite_store.h"
 #include "storage/store/store_messages.h"
 
 static enum code problem(const char *path, struct err *err)
@@ -42,6 +44,48 @@ void file_repair_discard(struct file_repair *repair)
 	copy_target_discard(repair->arena, repair->successor);
 }
 
+/*
+ * SQLite moves a log where the first page is readable, or its head at least. So one that cannot be
+ * mended gets what is the same in each file: SQLite's name, pages of 4096 bytes, a log, 4 bytes
+ * reserved, three constants.
+ */
+static bool mend_first_page(const struct raw_file *file)
+{
+	static const char head[] = "SQLite format 3\0\x10\0\2\2\4@  ";
+	unsigned char page[STORE_PAGE];
+	enum raw_state state = raw_file_read(file, 1, page);
+
+	if (state == RAW_SOUND)
+		return true;
+	if (state == RAW_MENDED)
+		page_file_seal(page, 1);
+	else
+		memcpy(page, head, sizeof(head) - 1);
+	return pwrite(file->fd, page, sizeof(page), 0) == STORE_PAGE;
+}
+
+/* SQLite moves the log into the file when it closes that, even where it can read nothing of it, and
+ * removes it. */
+static enum code move_log(struct file_repair *repair, struct err *err)
+{
+	const char *log = str_printf(repair->arena, "%s-wal", repair->path).p;
+	struct stat status;
+	sqlite3 *db = NULL;
+
+	if (stat(log, &status) != 0 || status.st_size == 0)
+		return OK;
+	if (sqlite_store_library_note() && !log_mark_is_own(repair->path))
+		return err_set(err, MSG_STORE_LOG_ELSEWHERE, repair->path, sqlite3_libversion());
+	if (mend_first_page(repair->file) &&
+	    sqlite3_open_v2(repair->path, &db, SQLITE_OPEN_READWRITE, page_file_system()) ==
+		    SQLITE_OK)
+		(void)sqlite3_exec(db, "PRAGMA user_version", NULL, NULL, NULL);
+	sqlite3_close(db);
+	if (access(log, F_OK) == 0)
+		return err_set(err, MSG_STORE_UNMOVED, repair->path);
+	return raw_file_open(repair->fd, repair->path, repair->file, err);
+}
+
 static enum code begin(struct file_repair *repair, const char *path, struct err *err)
 {
 	char absolute[PATH_MAX];
@@ -57,11 +101,14 @@ static enum code begin(struct file_repair *repair, const char *path, struct err 
 	enum code code = check_kept(repair, err);
 	if (code != OK)
 		return code;
-	code = raw_file_open(repair->fd, repair->path, repair->arena, repair->file, err);
+	code = raw_file_open(repair->fd, repair->path, repair->file, err);
+	if (code != OK)
+		return code;
+	code = move_log(repair, err);
 	if (code != OK)
 		return code;
 	file_repair_discard(repair);
-	return file_salvage_open(repair->file, &repair->salvage, err);
+	return file_salvage_open(repair->file, repair->path, &repair->salvage, err);
 }
 
 enum code file_repair_begin(const char *path, struct file_repair **out, struct err *err)
@@ -71,7 +118,6 @@ enum code file_repair_begin(const char *path, struct file_repair **out, struct e
 
 	*repair = (struct file_repair){
 		.arena = arena, .fd = -1, .file = ARENA_NEW(arena, struct raw_file)};
-	*repair->file = (struct raw_file){.log_fd = -1};
 	enum code code = begin(repair, path, err);
 	if (code != OK)
 		file_repair_end(repair);
@@ -84,7 +130,6 @@ void file_repair_end(struct file_repair *repair)
 {
 	if (repair->salvage)
 		repair->salvage->ops->close(repair->salvage);
-	raw_file_close(repair->file);
 	if (repair->fd >= 0)
 		close(repair->fd);
 	arena_free(repair->arena);
@@ -111,15 +156,9 @@ enum code file_repair_publish(struct file_repair *repair, struct err *err)
 {
 	if (!finish_successor(repair))
 		return problem(repair->successor, err);
-	/* a log beside the successor would be taken for its own */
-	enum code code = raw_file_move_log(repair->file, err);
-	if (code != OK)
-		return code;
 	if (link(repair->path, repair->kept) != 0 ||
 	    !copy_target_sync_folder(repair->arena, repair->path))
 		return problem(repair->kept, err);
-	unlink(str_printf(repair->arena, "%s-wal", repair->path).p);
-	unlink(str_printf(repair->arena, "%s-shm", repair->path).p);
 	if (rename(repair->successor, repair->path) != 0 ||
 	    !copy_target_sync_folder(repair->arena, repair->path))
 		return problem(repair->path, err);

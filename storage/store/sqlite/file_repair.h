@@ -1,8 +1,8 @@
 /*
  * file_repair - a repaired file in the place of a damaged one.
  *
- * The damaged file is only read while its successor is made beside it. Then its log is moved into
- * it, as at any start, it gets a second name, FILE.before-repair, and the successor takes the first
+ * The damaged file gets what its log has, as at any start, and is only read while its successor is
+ * made beside it. Then it gets a second name, FILE.before-repair, and the successor takes the first
  * one in a single step. So whenever this ends, by a kill or a power cut too, FILE is the old one or
  * the new one, whole and with all that belongs to it.
  */
@@ -26,7 +26,7 @@ struct file_repair {
 /*
  * Keeps other processes out of the file and finds what can be read of it. What an earlier repair
  * left that was cut short is removed. ERR_INTERNAL with one line for the operator: in use, no data
- * file, nothing can be read, or FILE.before-repair is there.
+ * file, nothing can be read, its log cannot be moved into it, or FILE.before-repair is there.
  */
 enum code file_repair_begin(const char *path, struct file_repair **out,
 			    struct err *err) WARN_UNUSED;

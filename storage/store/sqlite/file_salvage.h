@@ -1,11 +1,10 @@
 /*
- * file_salvage - the rows of a damaged data file, read by SQLite through a page_lens.h.
+ * file_salvage - the rows of a damaged data file.
  *
- * A table is read from its root, and from both ends where a page on the way is damaged. The leaves
- * that this does not reach are then read one by one. A refused leaf is of the table that led to it.
- * Others belong to the table whose index has their keys and row numbers, and misses these rows.
- * Pages that were freed keep old rows, so that is certain only while the whole list of free pages
- * can be read.
+ * All pages are read by themselves (raw_file.h). A leaf is of the table from whose root it can be
+ * reached. Where a page on the way is damaged, others are of the table whose index has their keys
+ * and row numbers, and misses these rows. Pages that were freed keep old rows, so that is certain
+ * only while the whole list of free pages can be read.
  */
 #ifndef DYNALITH_STORAGE_SQLITE_FILE_SALVAGE_H
 #define DYNALITH_STORAGE_SQLITE_FILE_SALVAGE_H
@@ -16,7 +15,7 @@
 
 /* The file must stay open and unchanged until the salvage is closed. ERR_INTERNAL where nothing can
  * be read of it, with one line for the operator. */
-enum code file_salvage_open(const struct raw_file *file, struct salvage **out,
+enum code file_salvage_open(const struct raw_file *file, const char *path, struct salvage **out,
 			    struct err *err) WARN_UNUSED;
 
 #endif
