@@ -380,7 +380,7 @@ static enum code show_metrics(struct routes *routes, const struct http_request *
 		.version = STR(DYNALITH_VERSION),
 		.store = routes->store,
 		.connections = atomic_load(&http->stats->connections.open),
-		.connections_max = http->room.within,
+		.connections_max = http->connections.room.within,
 		.connections_over = atomic_load(&http->stats->connections.over),
 		.requests = atomic_load(&http->stats->requests),
 		.requests_shed = atomic_load(&routes->shed),

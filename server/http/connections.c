@@ -17,16 +17,10 @@
 #include "storage/monotonic.h"
 
 #define FILES_OTHER 384 /* the data file by each reader, epoll sets, pipes, posts of triggers */
-#define FILES_UNKNOWN 32  /* open, where the system does not say */
-#define FILES_LATER 12    /* of the front end, a backup, a post of a trigger */
-#define FILES_OF_THREAD 4 /* its epoll set, its pipe, its reader of the data file */
-#define QUIET_MS 1000     /* since the last bytes or answer */
-#define QUIET_END_MS                                                                               \
-	2500 /* the thread looks each second, so that at least one look falls between the two */
-#define LATE_MS 1000      /* a thread that is not busy serves a socket much sooner */
+#define LATE_MS 1000    /* a thread that is not busy serves a socket much sooner */
 #define NEVER INT64_MAX
 
-#define ADDRESS_SIZE 16  /* bytes, of IPv6 or of IPv4 in it */
+#define ADDRESS_SIZE 16 /* bytes, of IPv6 or of IPv4 in it */
 
 /* The connections from it. */
 struct address {
@@ -38,29 +32,13 @@ struct address {
 	atomic_uint requests;
 };
 
-struct connection {
-	struct connections *all;
-	struct connection *previous, *next;
-	struct address *address; /* NULL where it has no limits */
-	int fd;
-	bool is_over, is_admitted;
-	bool is_silent; /* its first bytes have not come */
-	struct sockaddr_storage peer;
-	unsigned char slow; /* requests that are expected to be long */
-	uint64_t cost_ns;   /* of the latest long one */
-	enum connection_kind kind;
-	atomic_int phase;
-	_Atomic int64_t until_ms;   /* when the phase ends */
-	_Atomic int64_t touched_ms; /* when its thread last came to it */
-};
-
 struct connections {
 	struct connections_options options;
+	struct connections_stats *stats;
 	pthread_mutex_t
 		mutex; /* of all below; a socket is open as long as its connection is in the list */
-	unsigned count;
-	unsigned over[CONNECTION_KINDS]; /* admitted beyond the limit */
-	unsigned crowd;                  /* beyond the limit, and silent */
+	unsigned count;                  /* within the limit */
+	unsigned over[CONNECTION_KINDS]; /* beyond it */
 	struct connection *first;
 	struct address *addresses;
 };
@@ -72,8 +50,7 @@ struct connections {
  */
 static bool is_our_fault(const struct connection *connection, int64_t now)
 {
-	enum connection_phase phase = (enum connection_phase)atomic_load_explicit(
-		&connection->phase, memory_order_relaxed);
+	int phase = atomic_load(&connection->phase);
 	struct pollfd room = {connection->fd, POLLOUT, 0};
 	int unread = 0;
 
@@ -81,27 +58,19 @@ static bool is_our_fault(const struct connection *connection, int64_t now)
 		return false;
 	if (phase == CONNECTION_SENDING)
 		return poll(&room, 1, 0) == 1 && room.revents == POLLOUT;
-	if (phase == CONNECTION_RECEIVING &&
-	    now - atomic_load_explicit(&connection->touched_ms, memory_order_relaxed) < LATE_MS)
+	if (phase == CONNECTION_RECEIVING && now - atomic_load(&connection->touched_ms) < LATE_MS)
 		return false;
 	return ioctl(connection->fd, FIONREAD, &unread) == 0 && unread > 0;
 }
 
-/*
- * libmicrohttpd waits for an edge of epoll, and misses an end of the client that came with its last
- * bytes. So this looks for it, once or twice after the last bytes or answer, and makes it an event
- * of its own. A later end is one.
- */
-static void report_end(const struct connection *connection, int64_t now)
+/* libmicrohttpd waits for an edge of epoll, and misses an end of the client that came with its last
+ * bytes. So this makes it an event of its own. */
+static void report_end(const struct connection *connection)
 {
-	enum connection_phase phase = (enum connection_phase)atomic_load_explicit(
-		&connection->phase, memory_order_relaxed);
-	int64_t quiet_ms =
-		now - atomic_load_explicit(&connection->touched_ms, memory_order_relaxed);
-	bool is_looked_at = (phase == CONNECTION_WAITING || phase == CONNECTION_RECEIVING) &&
-			    quiet_ms >= QUIET_MS && quiet_ms < QUIET_END_MS;
+	int phase = atomic_load(&connection->phase);
 
-	if (is_looked_at && platform_has_ended(connection->fd))
+	if ((phase == CONNECTION_WAITING || phase == CONNECTION_RECEIVING) &&
+	    platform_has_ended(connection->fd))
 		shutdown(connection->fd, SHUT_RD);
 }
 
@@ -111,31 +80,27 @@ void connections_sweep(struct connections *connections)
 
 	pthread_mutex_lock(&connections->mutex);
 	for (struct connection *at = connections->first; at; at = at->next) {
-		int64_t until = atomic_load_explicit(&at->until_ms, memory_order_relaxed);
+		int64_t until = atomic_load(&at->until_ms);
 
 		if (until > now) {
-			report_end(at, now);
+			report_end(at);
 			continue;
 		}
-		bool is_excused = is_our_fault(at, now);
+		int64_t next = is_our_fault(at, now) ? anew : NEVER;
 		/* not where it began another phase meanwhile */
-		if (is_excused)
-			atomic_compare_exchange_strong_explicit(&at->until_ms, &until, anew,
-								memory_order_relaxed,
-								memory_order_relaxed);
-		else if (atomic_compare_exchange_strong_explicit(&at->until_ms, &until, NEVER,
-								 memory_order_relaxed,
-								 memory_order_relaxed))
+		if (atomic_compare_exchange_strong(&at->until_ms, &until, next) && next == NEVER)
 			shutdown(at->fd, SHUT_RDWR);
 	}
 	pthread_mutex_unlock(&connections->mutex);
 }
 
-struct connections *connections_new(const struct connections_options *options)
+struct connections *connections_new(const struct connections_options *options,
+				    struct connections_stats *stats)
 {
 	struct connections *connections = arena_checked(calloc(1, sizeof(*connections)));
 
 	connections->options = *options;
+	connections->stats = stats;
 	pthread_mutex_init(&connections->mutex, NULL);
 	return connections;
 }
@@ -143,37 +108,34 @@ struct connections *connections_new(const struct connections_options *options)
 void connections_free(struct connections *connections)
 {
 	while (connections->first) {
-		int fd = connections->first->is_silent ? connections->first->fd : -1;
+		int fd = connections->first->fd;
 
 		connections_remove(connections->first);
-		if (fd >= 0)
-			close(fd);
+		close(fd);
 	}
 	pthread_mutex_destroy(&connections->mutex);
 	free(connections);
 }
 
-/* The client's address as it is counted, and its limits. */
+/* The client's address as it is counted, IPv4 in IPv6, and its limits. */
 static struct connections_share address_of(const struct connection *connection,
 					   unsigned char *bytes)
 {
 	static const unsigned char mapped[] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF};
 	const struct connections_options *options = &connection->all->options;
 	const void *peer = &connection->peer;
-	const struct in6_addr *v6 = &((const struct sockaddr_in6 *)peer)->sin6_addr;
-	bool is_v4 = connection->peer.ss_family != AF_INET6;
+	struct in6_addr v6 = ((const struct sockaddr_in6 *)peer)->sin6_addr;
 
-	memset(bytes, 0, ADDRESS_SIZE);
-	if (!is_v4 && !IN6_IS_ADDR_V4MAPPED(v6)) {
-		memcpy(bytes, v6, ADDRESS_SIZE / 2);
-		return IN6_IS_ADDR_LOOPBACK(v6) ? options->loopback : options->remote;
+	if (connection->peer.ss_family != AF_INET6) {
+		memcpy(&v6, mapped, sizeof(mapped));
+		memcpy((char *)&v6 + sizeof(mapped),
+		       &((const struct sockaddr_in *)peer)->sin_addr, 4);
 	}
-	memcpy(bytes, mapped, sizeof(mapped));
-	if (is_v4)
-		memcpy(bytes + sizeof(mapped), &((const struct sockaddr_in *)peer)->sin_addr, 4);
-	else
-		memcpy(bytes, v6, ADDRESS_SIZE);
-	return bytes[sizeof(mapped)] == 127 ? options->loopback : options->remote;
+	bool is_v4 = IN6_IS_ADDR_V4MAPPED(&v6);
+	memset(bytes, 0, ADDRESS_SIZE);
+	memcpy(bytes, &v6, is_v4 ? ADDRESS_SIZE : ADDRESS_SIZE / 2);
+	bool is_loopback = is_v4 ? bytes[sizeof(mapped)] == 127 : IN6_IS_ADDR_LOOPBACK(&v6);
+	return is_loopback ? options->loopback : options->remote;
 }
 
 /* Under the mutex. */
@@ -224,15 +186,14 @@ static void leave_address(struct connection *connection)
 
 bool connection_begin_request(struct connection *connection)
 {
-	struct connections_stats *stats = connection->all->options.stats;
 	struct address *address = connection->address;
 
 	if (!address)
 		return true;
 	bool is_one_more = atomic_fetch_add(&address->requests, 1) >= address->share.requests &&
 			   address->share.requests > 0;
-	if (is_one_more && stats)
-		atomic_fetch_add(&stats->address_requests_over, 1);
+	if (is_one_more)
+		atomic_fetch_add(&connection->all->stats->address_requests_over, 1);
 	return !is_one_more;
 }
 
@@ -245,56 +206,52 @@ void connection_end_request(struct connection *connection)
 struct connection *connections_add(struct connections *connections, int fd,
 				   const struct sockaddr_storage *peer)
 {
+	const struct connections_options *options = &connections->options;
 	struct connection *connection = arena_checked(calloc(1, sizeof(*connection)));
 	int64_t now = monotonic_ms();
 
 	connection->peer = *peer;
 	connection->all = connections;
 	connection->fd = fd;
-	connection->is_silent = true;
 	pthread_mutex_lock(&connections->mutex);
 	join_address(connection);
 	bool is_address_over = is_address_full(connection);
-	connection->is_over = connections->count >= connections->options.limit || is_address_over;
+	connection->is_over = connections->count >= options->room.within || is_address_over;
 	if (connection->address)
 		connection->address->count += !connection->is_over;
-	connections->count +=
-		!connection->is_over; /* connections beyond the limit do not keep others out */
-	connections->crowd += connection->is_over;
+	/* connections beyond the limit do not keep others out */
+	connections->count += !connection->is_over;
+	connections->over[CONNECTION_SILENT] += connection->is_over;
 	atomic_init(&connection->phase, CONNECTION_WAITING);
 	atomic_init(&connection->touched_ms, now);
 	atomic_init(&connection->until_ms,
-		    now + 1000LL * (connection->is_over ? CONNECTIONS_OVER_S
-							: connections->options.idle_s));
+		    now + 1000LL * (connection->is_over ? CONNECTIONS_OVER_S : options->idle_s));
 	connection->next = connections->first;
 	if (connection->next)
 		connection->next->previous = connection;
 	connections->first = connection;
 	pthread_mutex_unlock(&connections->mutex);
-	if (connections->options.stats) {
-		atomic_fetch_add(&connections->options.stats->open, 1);
-		atomic_fetch_add(&connections->options.stats->over, connection->is_over);
-		atomic_fetch_add(&connections->options.stats->address_over, is_address_over);
-	}
+	atomic_fetch_add(&connections->stats->open, 1);
+	atomic_fetch_add(&connections->stats->over, connection->is_over);
+	atomic_fetch_add(&connections->stats->address_over, is_address_over);
 	return connection;
 }
 
 bool connection_admit(struct connection *connection, enum connection_kind kind)
 {
 	struct connections *connections = connection->all;
+	unsigned *over = connections->over;
 
-	connection->kind = kind;
-	if (!connection->is_over) {
-		connection->is_silent = false;
-		return true;
-	}
 	pthread_mutex_lock(&connections->mutex);
-	connection->is_admitted = connections->over[kind] < connections->options.over / 4;
-	connections->over[kind] += connection->is_admitted;
-	connections->crowd -= connection->is_admitted;
-	connection->is_silent = !connection->is_admitted;
+	bool is_admitted =
+		!connection->is_over || over[kind] < connections->options.room.beyond / 4;
+	if (is_admitted) {
+		over[connection->kind] -= connection->is_over;
+		over[kind] += connection->is_over;
+		connection->kind = kind;
+	}
 	pthread_mutex_unlock(&connections->mutex);
-	return connection->is_admitted;
+	return is_admitted;
 }
 
 void connections_remove(struct connection *connection)
@@ -304,8 +261,7 @@ void connections_remove(struct connection *connection)
 	pthread_mutex_lock(&connections->mutex);
 	leave_address(connection);
 	connections->count -= !connection->is_over;
-	connections->over[connection->kind] -= connection->is_admitted;
-	connections->crowd -= connection->is_over && connection->is_silent;
+	connections->over[connection->kind] -= connection->is_over;
 	if (connection->previous)
 		connection->previous->next = connection->next;
 	else
@@ -313,8 +269,7 @@ void connections_remove(struct connection *connection)
 	if (connection->next)
 		connection->next->previous = connection->previous;
 	pthread_mutex_unlock(&connections->mutex);
-	if (connections->options.stats)
-		atomic_fetch_sub(&connections->options.stats->open, 1);
+	atomic_fetch_sub(&connections->stats->open, 1);
 	free(connection);
 }
 
@@ -333,105 +288,49 @@ struct connection *connections_crowded_out(struct connections *connections)
 	struct connection *oldest = NULL;
 
 	pthread_mutex_lock(&connections->mutex);
-	if (connections->crowd > connections->options.over / 2) {
+	if (connections->over[CONNECTION_SILENT] > connections->options.room.beyond / 2) {
 		for (struct connection *at = connections->first; at; at = at->next)
-			oldest = at->is_over && at->is_silent ? at : oldest;
+			oldest = at->is_over && at->kind == CONNECTION_SILENT ? at : oldest;
 	}
 	pthread_mutex_unlock(&connections->mutex);
 	return oldest;
 }
 
-bool connection_is_over(const struct connection *connection)
-{
-	return connection->is_over;
-}
-
-int connection_fd(const struct connection *connection)
-{
-	return connection->fd;
-}
-
-const struct sockaddr_storage *connection_peer(const struct connection *connection)
-{
-	return &connection->peer;
-}
-
-enum connection_kind connection_kind(const struct connection *connection)
-{
-	return connection->kind;
-}
-
-void connection_learn(struct connection *connection, uint64_t cost_ns)
-{
-	if (cost_ns > 0)
-		connection->slow = CONNECTION_FORGETS;
-	else if (connection->slow > 0)
-		connection->slow--;
-	connection->cost_ns = cost_ns > 0 ? cost_ns : connection->cost_ns;
-}
-
-uint64_t connection_cost(const struct connection *connection)
-{
-	return connection->slow > 0 ? connection->cost_ns : 0;
-}
-
 void connection_enter(struct connection *connection, enum connection_phase phase)
 {
 	const struct connections_options *options = &connection->all->options;
-	int64_t now, until = NEVER;
+	unsigned most_s = phase == CONNECTION_WAITING ? options->idle_s : options->request_s;
 
 	if (connection->is_over)
 		return;
-	if (phase != CONNECTION_WORKING) {
-		now = monotonic_ms();
-		until = now + 1000LL * (phase == CONNECTION_WAITING ? options->idle_s
-								    : options->request_s);
-		atomic_store_explicit(&connection->touched_ms, now, memory_order_relaxed);
-	}
-	atomic_store_explicit(&connection->phase, phase, memory_order_relaxed);
-	atomic_store_explicit(&connection->until_ms, until, memory_order_relaxed);
+	int64_t until = phase == CONNECTION_WORKING ? NEVER : monotonic_ms() + 1000LL * most_s;
+	atomic_store(&connection->phase, phase);
+	atomic_store(&connection->until_ms, until);
 }
 
 void connection_touch(struct connection *connection)
 {
-	atomic_store_explicit(&connection->touched_ms, monotonic_ms(), memory_order_relaxed);
+	atomic_store(&connection->touched_ms, monotonic_ms());
 }
 
-/* Files beside those of connections, where the process may open `files` in all. */
-static uint64_t other_files(uint64_t files, unsigned threads)
+struct connections_room connections_make_room(unsigned wanted, unsigned files_each)
 {
-	struct platform_figures figures = {.files = FILES_UNKNOWN};
-	uint64_t most = files / 4 < FILES_OTHER ? files / 4 : FILES_OTHER;
+	unsigned beyond = CONNECTIONS_OVER;
+	rlim_t needed = ((rlim_t)wanted + beyond) * files_each + FILES_OTHER;
+	struct rlimit files = {needed, needed};
 
-	if (files >= 2 * FILES_OTHER)
-		return FILES_OTHER;
-	platform_measure(&figures);
-	uint64_t needed = figures.files + FILES_LATER + (uint64_t)threads * FILES_OF_THREAD;
-	return needed > most ? needed : most;
-}
-
-struct connections_room connections_make_room(unsigned wanted, unsigned files_each,
-					      unsigned threads)
-{
-	unsigned most = (CONNECTIONS_MAX - FILES_OTHER) / files_each - CONNECTIONS_OVER,
-		 within = wanted < most ? wanted : most;
-	rlim_t needed = ((rlim_t)within + CONNECTIONS_OVER) * files_each + FILES_OTHER;
-	struct rlimit files;
-
-	if (getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur >= needed)
-		return (struct connections_room){within, CONNECTIONS_OVER, needed};
-	files.rlim_cur = files.rlim_max < needed ? files.rlim_max : needed;
-	if (setrlimit(RLIMIT_NOFILE, &files) != 0)
-		getrlimit(RLIMIT_NOFILE, &files);
+	getrlimit(RLIMIT_NOFILE, &files);
+	if (files.rlim_cur < needed) {
+		files.rlim_cur = files.rlim_max < needed ? files.rlim_max : needed;
+		if (setrlimit(RLIMIT_NOFILE, &files) != 0)
+			getrlimit(RLIMIT_NOFILE, &files);
+	}
 	if (files.rlim_cur >= needed)
-		return (struct connections_room){within, CONNECTIONS_OVER, needed};
-	uint64_t others = other_files(files.rlim_cur, threads),
-		 all = files.rlim_cur > others ? (files.rlim_cur - others) / files_each : 0;
-	if (all < 2 * CONNECTIONS_OVER_MIN)
-		all = 2 * CONNECTIONS_OVER_MIN;
-	unsigned beyond = all / 4 < CONNECTIONS_OVER_MIN ? CONNECTIONS_OVER_MIN
-			  : all / 4 < CONNECTIONS_OVER   ? (unsigned)all / 4
-							 : CONNECTIONS_OVER;
-	unsigned room = (unsigned)all - beyond;
-	return (struct connections_room){room < within ? room : within, beyond, files.rlim_cur};
+		return (struct connections_room){wanted, beyond, needed};
+	uint64_t others = files.rlim_cur / 2 < FILES_OTHER ? files.rlim_cur / 2 : FILES_OTHER;
+	unsigned all = (unsigned)((files.rlim_cur - others) / files_each);
+	beyond = all / 4 < beyond ? all / 4 : beyond;
+	beyond = beyond > CONNECTIONS_OVER_MIN ? beyond : CONNECTIONS_OVER_MIN;
+	unsigned room = all > 2 * beyond ? all - beyond : beyond;
+	return (struct connections_room){room < wanted ? room : wanted, beyond, files.rlim_cur};
 }

@@ -1,16 +1,14 @@
 /*
  * connections - the open connections, and the time limit of each one's phase.
  *
- * libmicrohttpd's timeout starts again with every byte, so a client that sends or takes a byte now
- * and then would keep its connection, and the memory behind it, for ever. Here each phase of a
- * connection has an end: connections_sweep() shuts down each socket whose time is over;
- * libmicrohttpd then closes it. Its own timeout stays off: it would also end a connection whose
- * request waits for a busy thread. Where a phase ends while bytes wait that nobody has read, or an
- * answer waits that nobody has sent, the thread is late, and the phase starts again.
+ * A client that sends or takes a byte now and then must not keep its connection, and the memory
+ * behind it, for ever. So each phase of a connection has an end: connections_sweep() shuts down
+ * each socket whose time is over; libmicrohttpd then closes it. Where a phase ends while bytes wait
+ * that nobody has read, or an answer waits that nobody has sent, the thread is late, and the phase
+ * starts again.
  *
- * It also counts: a connection beyond the limit is "over". The server accepts it nevertheless, for
- * a short time, to answer it with an error that SDKs retry. Otherwise it would wait in the kernel's
- * backlog.
+ * A connection beyond the limit is "over". The server accepts it for a short time, to answer it
+ * with an error that SDKs retry, and for requests for health.
  */
 #ifndef DYNALITH_SERVER_HTTP_CONNECTIONS_H
 #define DYNALITH_SERVER_HTTP_CONNECTIONS_H
@@ -24,7 +22,6 @@
 	128 /* accepted beyond the limit at most, to be refused by an answer, or to ask for health \
 	     */
 #define CONNECTIONS_OVER_MIN 4
-#define CONNECTIONS_MAX (1 << 17)
 #define CONNECTIONS_OVER_S 2 /* seconds that these have */
 
 /* Written here, read by any thread. */
@@ -42,15 +39,19 @@ struct connections_share {
 	unsigned requests; /* under way */
 };
 
+struct connections_room {
+	unsigned within; /* connections that are served at once */
+	unsigned beyond; /* up to CONNECTIONS_OVER: half of them wait, a quarter of each kind is
+			    answered */
+	uint64_t files;  /* that the process may open in all */
+};
+
 struct connections_options {
-	unsigned limit;     /* connections that are served at once */
-	unsigned over; /* beyond it, up to CONNECTIONS_OVER: half of them wait, a quarter of each
-			  kind is answered */
+	struct connections_room room;
 	unsigned idle_s;    /* between two requests */
 	unsigned request_s; /* from a request's first line to its end, and from its answer to the
 			       answer's end */
 	struct connections_share remote, loopback;
-	struct connections_stats *stats; /* or NULL */
 };
 
 enum connection_phase {
@@ -60,19 +61,41 @@ enum connection_phase {
 	CONNECTION_SENDING,
 };
 
-/* Requests for health and metrics are kept apart from the rest. */
-enum connection_kind { CONNECTION_ORDINARY, CONNECTION_VITAL, CONNECTION_KINDS };
+/* By the first request. */
+enum connection_kind {
+	CONNECTION_SILENT, /* its first bytes have not come */
+	CONNECTION_ORDINARY,
+	CONNECTION_VITAL, /* for health and metrics */
+	CONNECTION_KINDS,
+};
 
 struct connections;
-struct connection;
 
-struct connections *connections_new(const struct connections_options *options);
+struct connection {
+	/* for others to read */
+	int fd;
+	struct sockaddr_storage peer;
+	bool is_over; /* it came beyond the limit */
+	enum connection_kind kind;
+	uint64_t cost_ns; /* of its latest request where that was long, else 0; the request's
+			     thread writes it */
+	/* for connections.c */
+	struct connections *all;
+	struct connection *previous, *next;
+	struct address *address; /* NULL where it has no limits */
+	atomic_int phase;
+	_Atomic int64_t until_ms;   /* when the phase ends */
+	_Atomic int64_t touched_ms; /* when its thread last read of a body */
+};
+
+struct connections *connections_new(const struct connections_options *options,
+				    struct connections_stats *stats);
 
 /* Shuts down late connections, and those whose client left and whose end libmicrohttpd missed. Call
  * it each second. */
 void connections_sweep(struct connections *connections);
 
-/* Closes those whose first bytes have not come; no others may be open. */
+/* Closes those that are SILENT; no others may be open. */
 void connections_free(struct connections *connections);
 
 /* Enters a socket, in the phase WAITING. The socket must stay open until it is removed. `peer`, its
@@ -88,30 +111,8 @@ struct connection *connections_find(struct connections *connections, int fd);
  */
 struct connection *connections_crowded_out(struct connections *connections);
 
-/*
- * Its first bytes are there. Returns whether it may be served. Of connections beyond the limit half
- * of connections_options.over may, a quarter of each kind.
- */
+/* Its first bytes are there. Returns whether it may be served, beyond the limit as `room` says. */
 bool connection_admit(struct connection *connection, enum connection_kind kind);
-
-/* Whether it came beyond the limit. */
-bool connection_is_over(const struct connection *connection);
-
-/* Its socket. */
-int connection_fd(const struct connection *connection);
-
-const struct sockaddr_storage *connection_peer(const struct connection *connection);
-
-/* Of which kind its first request was. */
-enum connection_kind connection_kind(const struct connection *connection);
-
-/*
- * Reports what a request cost that was long; 0: it was not. By the request's thread. The next ones
- * are expected to cost as much, until some in a row were not long: CONNECTION_FORGETS.
- */
-#define CONNECTION_FORGETS 16
-void connection_learn(struct connection *connection, uint64_t cost_ns);
-uint64_t connection_cost(const struct connection *connection);
 
 /* A request begins, or is over. False where it is one more than its address may have under way; it
  * counts nevertheless. */
@@ -124,18 +125,12 @@ void connection_enter(struct connection *connection, enum connection_phase phase
 /* A piece of a request was read; as cheap, by the same thread. */
 void connection_touch(struct connection *connection);
 
-struct connections_room {
-	unsigned within, beyond; /* connections_options.limit and .over */
-	uint64_t files;          /* the process may open in all */
-};
-
 /*
  * Raises the process's limit of open files to what so many connections need, beside the rest of the
  * server. Gives the connections that there is room for, each with `files_each` open files:
- * `wanted`, or less where the hard limit or CONNECTIONS_MAX is lower. Where the hard limit leaves
- * none for FILES_OTHER, it counts the files that are open, and what `threads` workers still open.
+ * `wanted`, or less where the hard limit is lower. Where it is low, half of the files are for the
+ * rest of the server.
  */
-struct connections_room connections_make_room(unsigned wanted, unsigned files_each,
-					      unsigned threads);
+struct connections_room connections_make_room(unsigned wanted, unsigned files_each);
 
 #endif

@@ -27,25 +27,17 @@ static void sweep(struct crew_job *job, bool is_late)
 static bool start_http_parts(struct http *http, int fd)
 {
 	const struct http_options *options = &http->options;
-	const struct connections_options limits = {
-		.limit = options->room.within,
-		.over = options->room.beyond,
-		.idle_s = options->idle_timeout_s,
-		.request_s = options->request_timeout_s,
-		.remote = options->remote,
-		.loopback = options->loopback,
-		.stats = &options->stats->connections,
-	};
+	const struct connections_options *limits = &options->connections;
+	const struct connections_room *room = &limits->room;
 
-	http->connections = connections_new(&limits);
+	http->connections = connections_new(limits, &options->stats->connections);
 	http->lanes = http_lanes_new(http);
 	http->sweep.run = sweep;
 	http->lingers.crew = http->delays;
-	http->lingers.most = options->room.beyond / 4;
+	http->lingers.most = room->beyond / 4;
 	if (options->certificate)
 		http->tls = tls_new(options->certificate, &http->lingers,
-				    options->room.within + options->room.beyond,
-				    options->request_timeout_s);
+				    room->within + room->beyond, limits->request_s);
 	if (!http->lanes || (options->certificate && !http->tls)) {
 		close(fd);
 		return false;

@@ -9,8 +9,6 @@
  * x-amz-crc32 (of the bytes as sent), compressed where the client asked for it.
  *
  * Over a limit no request waits: the handler gets the problem, and the request's memory is freed.
- * libmicrohttpd would close connections beyond its own limit without an answer, so the door has the
- * limit (http_door.c).
  *
  * Requests share a budget of memory: the first 16 KB of each are free, all else counts from when it
  * is taken to when it is freed. The memory of a large request is freed before its answer is sent,
@@ -132,10 +130,7 @@ struct http_options {
 	unsigned short port;       /* 0: any free one */
 	struct tls_context *certificate; /* by which clients speak TLS; NULL: they do not */
 	unsigned threads;          /* that share the connections */
-	struct connections_room room; /* for connections */
-	struct connections_share remote, loopback; /* see connections.h */
-	unsigned idle_timeout_s;
-	unsigned request_timeout_s; /* for a request to come in, and for its answer to be taken */
+	struct connections_options connections;
 	size_t body_limit; /* bytes, also after decompression. AWS: Quotas, "Request size": 16 MB */
 	size_t memory_limit;       /* bytes held by requests under way; a body that goes beyond is
 				      HTTP_OVERLOADED; handlers check for themselves */

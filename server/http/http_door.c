@@ -4,7 +4,7 @@
  *
  * Connections whose first request is for health or metrics are VITAL: a thread of their own serves
  * them, however busy the others are. Beyond the limit of connections the server still accepts new
- * ones, so that health checks work. The oldest connection that has sent nothing makes room.
+ * ones, so that health checks work, and the oldest one that has sent nothing makes room.
  */
 #include "server/http/http_internal.h"
 
@@ -96,7 +96,7 @@ unsigned http_door_port(int listen_fd)
 
 static void turn_away(struct door *door, struct connection *connection)
 {
-	int fd = connection_fd(connection);
+	int fd = connection->fd;
 
 	poller_watch(door->poller, fd, POLLER_READ, 0, NULL);
 	connections_remove(connection);
@@ -133,7 +133,7 @@ static enum connection_kind door_kind_of(struct str bytes)
 /* Its first bytes are there, or its end. */
 static void door_look(struct door *door, struct connection *connection)
 {
-	int fd = connection_fd(connection);
+	int fd = connection->fd;
 	char bytes[32];
 	ssize_t n = recv(fd, bytes, sizeof(bytes), MSG_PEEK | MSG_DONTWAIT);
 

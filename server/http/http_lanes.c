@@ -1,14 +1,7 @@
 /*
- * Threads of libmicrohttpd, each with a daemon and connections of its own.
- *
- * libmicrohttpd's thread pool needs its own listening socket, and closes connections beyond its
- * limit without an answer. The door accepts here, so each lane is a daemon with one internal thread
- * that gets its connections by MHD_add_connection().
- *
- * A lane has LANE_CONNECTIONS at most: libmicrohttpd 0.9.75 asks epoll for 128 events, and where it
- * gets exactly as many it waits for more before it answers any. A lane starts with its first
- * connection. Up to http_options.threads lanes share the connections; further lanes start only when
- * these are full.
+ * Threads of libmicrohttpd, each with a daemon and connections of its own; docs/internals.md says
+ * why. A lane starts with its first connection. Up to http_options.threads lanes share the
+ * connections; further lanes start only when these are full.
  */
 #include "server/http/http_internal.h"
 
@@ -19,7 +12,7 @@
 #include "storage/monotonic.h"
 
 #define THREAD_STACK (2 * 1024 * 1024)
-#define LANE_CONNECTIONS 120
+#define LANE_CONNECTIONS 120 /* libmicrohttpd 0.9.75 waits where epoll gives exactly 128 events */
 #define SLICE_LEAST_NS 200000u /* of CPU time; many times what GetItem takes */
 #define PACED_FROM 4096 /* bytes of a body that come at once */
 #define PACE_BYTES (2 * 1024 * 1024) /* of bodies that a lane with several connections reads ... */
@@ -129,9 +122,9 @@ static bool start_daemon_lane(struct lanes *lanes, struct lane *lane)
 
 struct lanes *http_lanes_new(struct http *http)
 {
-	const struct http_options *options = &http->options;
-	unsigned most = options->threads +
-			(options->room.within + options->room.beyond) / LANE_CONNECTIONS + 1;
+	const struct connections_room *room = &http->options.connections.room;
+	unsigned most = http->options.threads +
+			(room->within + room->beyond) / LANE_CONNECTIONS + 1;
 	struct lanes *lanes = arena_checked(calloc(1, sizeof(*lanes) + most * sizeof(lanes->v[0])));
 
 	lanes->http = http;
@@ -165,8 +158,8 @@ void http_lanes_enter(struct lanes *lanes, struct connection *connection, enum c
 {
 	bool is_vital = kind == CONNECTION_VITAL && count_of(&lanes->vital) < LANE_CONNECTIONS;
 	struct lane *lane = is_vital ? &lanes->vital : choose(lanes);
-	int fd = connection_fd(connection);
-	const struct sockaddr_storage *peer = connection_peer(connection);
+	const struct sockaddr_storage *peer = &connection->peer;
+	int fd = connection->fd;
 
 	if (!lane) { /* no thread can be had */
 		connections_remove(connection);

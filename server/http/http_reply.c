@@ -18,7 +18,7 @@
 static bool is_last(const struct exchange *exchange)
 {
 	return atomic_load(&exchange->http->is_stopping) || exchange->problem == HTTP_BAD_FRAMING ||
-	       connection_is_over(exchange->connection);
+	       exchange->connection->is_over;
 }
 
 /* The name of the coding that the body has now, or NULL. AWS: of several lines of Accept-Encoding

@@ -49,8 +49,8 @@ static void learn(struct exchange *exchange, uint64_t taken_ns)
 	uint64_t most = exchange->http->options.wait_ns;
 	bool has_waited = most > 0 && exchange->out.reply.took_ns > most;
 
-	connection_learn(exchange->connection,
-			 taken_ns > http_lane_slice(exchange->lane) ? taken_ns : has_waited);
+	exchange->connection->cost_ns =
+		taken_ns > http_lane_slice(exchange->lane) ? taken_ns : has_waited;
 }
 
 static void run_aside(struct crew_job *job, bool is_late);
@@ -93,7 +93,7 @@ static bool has_left(void *context)
 	const struct exchange *exchange = context;
 
 	return atomic_load(&exchange->http->is_drained) ||
-	       platform_has_ended(connection_fd(exchange->connection));
+	       platform_has_ended(exchange->connection->fd);
 }
 
 static void run_aside(struct crew_job *job, bool is_late)
@@ -130,7 +130,7 @@ static enum MHD_Result step_aside(struct exchange *exchange)
 	exchange->out.stage = STAGE_ASIDE;
 	exchange->haste = exchange->out.reply.is_behind ? HTTP_BEHIND : HTTP_LONG;
 	MHD_suspend_connection(exchange->mhd);
-	take_aside(exchange, connection_cost(exchange->connection));
+	take_aside(exchange, exchange->connection->cost_ns);
 	return MHD_YES;
 }
 
@@ -141,10 +141,10 @@ static bool is_expected_long(const struct exchange *exchange)
 	if (exchange->problem != HTTP_FINE || exchange->http->options.slice_ns == 0)
 		return false;
 	bool is_long =
-		exchange->body.n >= LONG_BODY || connection_cost(exchange->connection) > 0 ||
+		exchange->body.n >= LONG_BODY || exchange->connection->cost_ns > 0 ||
 		(exchange->body.n >= LONG_CODED_BODY &&
 		 str_is_set(headers_first(&exchange->head.headers, STR("Content-Encoding"))));
-	return is_long && !platform_has_ended(connection_fd(exchange->connection));
+	return is_long && !platform_has_ended(exchange->connection->fd);
 }
 
 static bool is_long_to_compress(const struct exchange *exchange)
@@ -165,7 +165,7 @@ static enum MHD_Result answer(struct exchange *exchange)
 	request_id_make(exchange->id);
 	if (exchange->is_early)
 		exchange->haste = HTTP_LONG; /* it is refused, which is brief */
-	else if (connection_kind(exchange->connection) == CONNECTION_VITAL)
+	else if (exchange->connection->kind == CONNECTION_VITAL)
 		exchange->haste = HTTP_FOR_VITAL;
 	else if (is_expected_long(exchange))
 		return step_aside(exchange);
@@ -248,10 +248,10 @@ struct exchange *http_serve_begin(struct lane *lane, struct connection *connecti
 
 	exchange->connection = connection;
 	connection_enter(connection, CONNECTION_RECEIVING);
-	exchange->is_over = !connection_begin_request(connection) || connection_is_over(connection);
+	exchange->is_over = !connection_begin_request(connection) || connection->is_over;
 	exchange->head.uri = str_copy(exchange->arena, target);
 	if (has_too_many_parameters(target))
-		shutdown(connection_fd(connection), SHUT_RDWR);
+		shutdown(connection->fd, SHUT_RDWR);
 	return exchange;
 }
 

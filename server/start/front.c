@@ -6,17 +6,16 @@
 #include "server/log.h"
 
 /* As many connections as there can be open files. */
-static void limit_connections(struct http_options *http, unsigned wanted, bool has_tls)
+static struct connections_room room_of_connections(unsigned wanted, bool has_tls)
 {
-	struct connections_room room =
-		connections_make_room(wanted, has_tls ? TLS_FILES : 1, http->threads);
+	struct connections_room room = connections_make_room(wanted, has_tls ? TLS_FILES : 1);
 
 	if (room.within < wanted)
 		log_line(LOG_WARN,
 			 "the limit of %llu open files leaves room for %u connections, not %u; the "
 			 "server answers 503 to more",
 			 (unsigned long long)room.files, room.within, wanted);
-	http->room = room;
+	return room;
 }
 
 /* The limits of an address. -1, the default: a share of all connections, and no limit for loopback
@@ -43,11 +42,13 @@ void front_set(struct http_options *http, const struct config *config,
 	http->host = config->host;
 	http->port = (unsigned short)config->port;
 	http->threads = instance_workers(config);
-	limit_connections(http, (unsigned)config->connection_limit, certificate);
-	http->idle_timeout_s = (unsigned)config->idle_timeout;
-	http->request_timeout_s = (unsigned)config->request_timeout;
-	http->remote = connections_share_of(config, false);
-	http->loopback = connections_share_of(config, true);
+	http->connections = (struct connections_options){
+		.room = room_of_connections((unsigned)config->connection_limit, certificate),
+		.idle_s = (unsigned)config->idle_timeout,
+		.request_s = (unsigned)config->request_timeout,
+		.remote = connections_share_of(config, false),
+		.loopback = connections_share_of(config, true),
+	};
 	http->certificate = certificate;
 	http->slice_ns = (uint64_t)config->request_slice_ms * 1000000;
 }

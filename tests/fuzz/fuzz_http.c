@@ -74,9 +74,9 @@ static void start(void)
 	events_observe(routes.console.events, watch, NULL);
 	options = (struct http_options){.host = "127.0.0.1",
 					.threads = 1,
-					.room = {.within = 1024, .beyond = CONNECTIONS_OVER},
-					.idle_timeout_s = 60,
-					.request_timeout_s = 60,
+					.connections = {.room = {1024, CONNECTIONS_OVER, 0},
+							.idle_s = 60,
+							.request_s = 60},
 					.body_limit = 1 << 20,
 					.memory_limit = 1 << 26,
 					.stats = &stats,
