@@ -32,11 +32,10 @@ enum bridge_phase {
 /* One direction. */
 struct flow {
 	BIO *from, *to;
-	unsigned reads, writes; /* what the next call of `from` and `to` waits for: POLLER_* */
-	char *bytes;            /* PIECE */
-	size_t at, n;           /* those that `to` has not taken */
-	bool is_over;           /* `from` gives no more */
-	bool is_refused;        /* `to` takes no more */
+	char *bytes;     /* PIECE */
+	size_t at, n;    /* those that `to` has not taken */
+	bool is_over;    /* `from` gives no more */
+	bool is_refused; /* `to` takes no more */
 };
 
 /* A socket of a bridge, and what the poller waits for. */
@@ -98,13 +97,6 @@ static void end_bridge(struct bridge *bridge)
 
 /* --- bytes on their way --- */
 
-/* What a call that failed waits for; 0: it would fail again. */
-static unsigned waits_for(BIO *bio)
-{
-	return (BIO_should_read(bio) ? POLLER_READ : 0u) |
-	       (BIO_should_write(bio) ? POLLER_WRITE : 0u);
-}
-
 /* Whether `from` gave bytes. */
 static bool flow_take(struct flow *flow)
 {
@@ -112,8 +104,7 @@ static bool flow_take(struct flow *flow)
 		return false;
 	ERR_clear_error();
 	int n = BIO_read(flow->from, flow->bytes, PIECE);
-	flow->reads = n > 0 ? POLLER_READ : waits_for(flow->from);
-	flow->is_over = flow->reads == 0;
+	flow->is_over = n <= 0 && !BIO_should_retry(flow->from);
 	flow->at = 0;
 	flow->n = n > 0 ? (size_t)n : 0;
 	return n > 0;
@@ -124,8 +115,7 @@ static bool flow_give(struct flow *flow)
 {
 	ERR_clear_error();
 	int n = BIO_write(flow->to, flow->bytes + flow->at, (int)flow->n);
-	flow->writes = n > 0 ? POLLER_WRITE : waits_for(flow->to);
-	flow->is_refused = flow->writes == 0;
+	flow->is_refused = n <= 0 && !BIO_should_retry(flow->to);
 	flow->at += n > 0 ? (size_t)n : 0;
 	flow->n -= n > 0 ? (size_t)n : 0;
 	return flow->n == 0;
@@ -180,11 +170,9 @@ static void shake(struct bridge *bridge)
 		return;
 	}
 	ERR_clear_error();
-	bool is_done = BIO_do_handshake(bridge->outside) == 1;
-	bridge->in.reads = is_done ? POLLER_READ : waits_for(bridge->outside);
-	if (is_done)
+	if (BIO_do_handshake(bridge->outside) == 1)
 		open_bridge(bridge);
-	else if (bridge->in.reads == 0)
+	else if (!BIO_should_retry(bridge->outside))
 		end_bridge(bridge);
 }
 
@@ -212,17 +200,16 @@ static void settle(struct bridge *bridge)
 		bridge->phase = BRIDGE_ENDING;
 		bridge->until_ms = after_s(bridge->tls->request_s);
 	}
-	bool is_bye_due = bridge->phase == BRIDGE_ENDING && out->n == 0;
-	if (is_bye_due && say_bye(bridge)) {
+	if (bridge->phase == BRIDGE_ENDING && out->n == 0 && say_bye(bridge)) {
 		linger_keep(bridge->tls->lingers, bridge->net.fd);
 		end_bridge(bridge);
 		return;
 	}
-	watch(&bridge->net, (in->n == 0 && !in->is_over ? in->reads : 0u) |
-				    (out->n > 0 ? out->writes : 0u) |
-				    (is_bye_due ? POLLER_WRITE : 0u));
-	watch(&bridge->plain,
-	      (out->n == 0 && !out->is_over ? out->reads : 0u) | (in->n > 0 ? in->writes : 0u));
+	watch(&bridge->net,
+	      (in->n == 0 && !in->is_over ? POLLER_READ : 0u) |
+		      (out->n > 0 || SSL_want_write(bridge->ssl) ? POLLER_WRITE : 0u));
+	watch(&bridge->plain, (out->n == 0 && !out->is_over ? POLLER_READ : 0u) |
+				      (in->n > 0 ? POLLER_WRITE : 0u));
 }
 
 static void on_event(const struct end *end)
@@ -275,7 +262,6 @@ static void begin_bridge(struct tls *tls, SSL *ssl, int fd, const struct sockadd
 	bridge->outside = arena_checked(BIO_new(BIO_f_ssl()));
 	BIO_set_ssl(bridge->outside, ssl, BIO_CLOSE);
 	bridge->in.from = bridge->out.to = bridge->outside;
-	bridge->in.reads = bridge->out.reads = POLLER_READ;
 	bridge->in.bytes = bridge->bytes[0];
 	bridge->out.bytes = bridge->bytes[1];
 	bridge->until_ms = after_s(handshake_s);
