@@ -9,29 +9,33 @@
 #define CONNECTIONS 2
 #define ROUNDS (40000 / TEST_SLOWNESS)
 
-static void *on_a_thread(void *(*run)(void *), void *context)
-{
-	pthread_t thread;
-	void *result = NULL;
-
-	CHECK_INT(pthread_create(&thread, NULL, run, context), 0);
-	pthread_join(thread, &result);
-	return result;
-}
-
 struct crowd {
-	struct readers readers; /* first */
-	struct connection connections[CONNECTIONS];
-	unsigned opened;
+	struct readers readers;
 	atomic_uint users[CONNECTIONS];
 	atomic_uint clashes, rounds;
 };
 
-static struct connection *open_next(struct readers *readers)
+static void open_crowd(struct crowd *crowd)
 {
-	struct crowd *crowd = (struct crowd *)readers;
+	const struct readers_options options = {
+		.name = ":memory:",
+		.flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX,
+		.setup = "",
+		.most = CONNECTIONS,
+		.lock_fd = -1,
+	};
+	struct arena *arena = arena_new(0);
+	struct err err = err_in(arena);
 
-	return crowd->opened < CONNECTIONS ? &crowd->connections[crowd->opened++] : NULL;
+	*crowd = (struct crowd){.clashes = 0};
+	readers_init(&crowd->readers);
+	CHECK_INT(readers_open(&crowd->readers, &options, &err), OK);
+	arena_free(arena);
+}
+
+static unsigned opened(struct crowd *crowd)
+{
+	return atomic_load(&crowd->readers.n);
 }
 
 static void *read_often(void *context)
@@ -44,10 +48,11 @@ static void *read_often(void *context)
 
 		if (!connection)
 			continue;
-		if (atomic_fetch_add(&crowd->users[connection - crowd->connections], 1) != 0)
+		atomic_uint *users = &crowd->users[connection - crowd->readers.v];
+		if (atomic_fetch_add(users, 1) != 0)
 			atomic_fetch_add(&crowd->clashes, 1);
 		atomic_fetch_add(&crowd->rounds, 1);
-		atomic_fetch_sub(&crowd->users[connection - crowd->connections], 1);
+		atomic_fetch_sub(users, 1);
 		readers_give(&crowd->readers, connection);
 	}
 	return NULL;
@@ -60,8 +65,7 @@ TEST(a_crowd_shares_few_connections)
 	pthread_t threads[THREADS];
 	unsigned found = 0;
 
-	readers_init(&crowd.readers);
-	crowd.readers.open = open_next;
+	open_crowd(&crowd);
 	for (unsigned i = 0; i < THREADS; i++)
 		CHECK_INT(pthread_create(&threads[i], NULL, read_often, &crowd), 0);
 	for (unsigned i = 0; i < THREADS; i++)
@@ -70,38 +74,8 @@ TEST(a_crowd_shares_few_connections)
 	CHECK(atomic_load(&crowd.rounds) >= THREADS * (ROUNDS - ROUNDS / 16 - 1));
 	while (readers_try(&crowd.readers))
 		found++;
-	CHECK_INT(found, crowd.opened);
+	CHECK_INT(found, opened(&crowd));
 	readers_close(&crowd.readers);
-}
-
-static void *give_both(void *context)
-{
-	struct crowd *crowd = context;
-
-	for (unsigned i = 0; i < CONNECTIONS; i++)
-		readers_give(&crowd->readers, &crowd->connections[i]);
-	return NULL;
-}
-
-TEST(a_thread_takes_what_another_kept)
-{
-	static struct crowd crowd = {.opened = CONNECTIONS};
-
-	readers_init(&crowd.readers);
-	crowd.readers.open = open_next;
-	on_a_thread(give_both, &crowd);
-	CHECK(readers_take(&crowd.readers) && readers_take(&crowd.readers));
-	CHECK(!readers_try(&crowd.readers));
-	readers_close(&crowd.readers);
-}
-
-static void *borrow(void *context)
-{
-	struct crowd *crowd = context;
-	struct connection *connection = readers_take(&crowd->readers);
-
-	readers_give(&crowd->readers, connection);
-	return connection;
 }
 
 /* One that is in use is not lent, and one that is free is. */
@@ -109,22 +83,44 @@ TEST(connections_are_opened_as_they_are_needed)
 {
 	static struct crowd crowd;
 
-	readers_init(&crowd.readers);
-	crowd.readers.open = open_next;
-	CHECK(!readers_try(&crowd.readers));
+	open_crowd(&crowd);
 	struct connection *first = readers_take(&crowd.readers);
-	CHECK(first == &crowd.connections[0]);
-	CHECK(readers_take(&crowd.readers) == &crowd.connections[1]);
+	for (int i = 0; i < 3; i++) {
+		readers_give(&crowd.readers, first);
+		CHECK(readers_take(&crowd.readers) == first);
+	}
+	CHECK_INT(opened(&crowd), 1);
+	CHECK(!readers_try(&crowd.readers));
+	struct connection *second = readers_take(&crowd.readers);
+	CHECK(second && second != first);
+	CHECK_INT(opened(&crowd), 2);
+	CHECK(!readers_try(&crowd.readers));
 	readers_close(&crowd.readers);
+}
 
-	crowd = (struct crowd){.opened = 0};
-	readers_init(&crowd.readers);
-	crowd.readers.open = open_next;
-	for (int i = 0; i < 3; i++)
-		CHECK(on_a_thread(borrow, &crowd) == first);
-	CHECK_INT(crowd.opened, 1);
+static void *give(void *context)
+{
+	struct crowd *crowd = context;
+
+	readers_give(&crowd->readers, &crowd->readers.v[0]);
+	return NULL;
+}
+
+/* All are in use, and there may be no more. */
+TEST(a_thread_waits_for_what_another_gives)
+{
+	static struct crowd crowd;
+	pthread_t thread;
+
+	open_crowd(&crowd);
+	struct connection *first = readers_take(&crowd.readers);
+	CHECK(first && readers_take(&crowd.readers));
+	CHECK_INT(pthread_create(&thread, NULL, give, &crowd), 0);
+	CHECK(readers_take(&crowd.readers) == first);
+	pthread_join(thread, NULL);
 	readers_close(&crowd.readers);
 }
 
 TEST_MAIN(TEST_CASE(connections_are_opened_as_they_are_needed),
-	  TEST_CASE(a_crowd_shares_few_connections), TEST_CASE(a_thread_takes_what_another_kept))
+	  TEST_CASE(a_crowd_shares_few_connections),
+	  TEST_CASE(a_thread_waits_for_what_another_gives))
