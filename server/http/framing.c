@@ -82,7 +82,6 @@ struct framing framing_of(struct str target, const char *version, const struct h
 
 	for (size_t i = 0; i < headers->n; i++)
 		judge_header(headers->v[i].name, headers->v[i].value, &framing, &counts);
-	framing.has_length = counts.lengths > 0;
 	framing.has_body = framing.length > 0 || counts.encodings > 0;
 	framing.is_good = !counts.is_bad && target.n > 0 && !memchr(target.p, ' ', target.n) &&
 			  counts.lengths + counts.encodings <= 1 &&

@@ -15,7 +15,7 @@
 
 struct framing {
 	bool is_good;       /* the head can be read in one way only */
-	bool has_length, has_body;
+	bool has_body;
 	uint64_t length;    /* of the body, as Content-Length says; UINT64_MAX where it is larger */
 	bool is_from_browser, is_explained; /* is_explained: there is an x-dynalith-explain */
 };

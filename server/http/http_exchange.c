@@ -4,8 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ARENA_KEEP (512 * 1024)       /* bytes an idle exchange keeps */
-#define FREE_FROM (8 * 1024 * 1024)   /* bytes beside a reply that are freed before it is sent */
+#include "server/gzip.h"
+
+#define ARENA_KEEP (512 * 1024)     /* bytes an idle exchange keeps */
+#define FREE_FROM (8 * 1024 * 1024) /* bytes beside a reply that are freed before it is sent */
+#define HEAD_MAX (16 * 1024)        /* bytes of a request's head */
+#define RECORD 80 /* bytes that libmicrohttpd keeps of a header line beside its text */
+#define BODY_AT_ONCE (64 * 1024) /* bytes */
+
+/* --- memory --- */
 
 struct exchange *http_exchange_new(struct lane *lane)
 {
@@ -44,6 +51,24 @@ void http_exchange_done(struct exchange *exchange)
 	atomic_fetch_sub(&stats->requests, 1);
 }
 
+static enum MHD_Result keep_line(void *context, enum MHD_ValueKind kind, const char *name,
+				 size_t name_n, const char *value, size_t value_n)
+{
+	struct exchange *exchange = context;
+
+	(void)kind;
+	headers_add(&exchange->head.headers, exchange->arena, (struct str){name, name_n},
+		    value ? (struct str){value, value_n} : STR_ABSENT);
+	return MHD_YES;
+}
+
+/* Reads the header lines, after the arena was reset too. */
+static void read_headers(struct exchange *exchange)
+{
+	exchange->head.headers = (struct headers){0};
+	MHD_get_connection_values_n(exchange->mhd, MHD_HEADER_KIND, keep_line, exchange);
+}
+
 /* The target and the body go with the arena. */
 static void forget_request(struct exchange *exchange)
 {
@@ -57,7 +82,7 @@ void http_exchange_give_up(struct exchange *exchange, enum http_problem problem)
 	exchange->problem = problem;
 	forget_request(exchange);
 	arena_reset(exchange->arena);
-	http_intake_headers(exchange);
+	read_headers(exchange);
 }
 
 void http_exchange_start_over(struct exchange *exchange)
@@ -72,7 +97,7 @@ void http_exchange_start_over(struct exchange *exchange)
 	arena_free(exchange->arena);
 	exchange->arena = fresh;
 	exchange->claim = NULL;
-	http_intake_headers(exchange);
+	read_headers(exchange);
 }
 
 void http_exchange_keep_reply(struct exchange *exchange)
@@ -102,6 +127,12 @@ static void resume(struct crew_job *job, bool is_late)
 	MHD_resume_connection(exchange->mhd); /* it is the connection's thread's again */
 }
 
+void http_exchange_pause(struct exchange *exchange, uint64_t ms)
+{
+	MHD_suspend_connection(exchange->mhd);
+	http_exchange_resume_in(exchange, ms);
+}
+
 void http_exchange_resume_in(struct exchange *exchange, uint64_t ms)
 {
 	exchange->job.run = resume;
@@ -115,17 +146,13 @@ void http_exchange_resume_in(struct exchange *exchange, uint64_t ms)
  * must accept this form too. */
 static struct str origin_form(struct str uri)
 {
-	static const struct str schemes[] = {STR_INIT("http://"), STR_INIT("https://")};
+	size_t scheme = strcspn(uri.p, ":/?"); /* the text ends with a NUL */
 
-	for (size_t i = 0; i < sizeof(schemes) / sizeof(schemes[0]); i++) {
-		struct str scheme = schemes[i], rest = {uri.p + scheme.n, uri.n - scheme.n};
-
-		if (uri.n <= scheme.n || !str_eq_nocase((struct str){uri.p, scheme.n}, scheme))
-			continue;
-		size_t authority = strcspn(rest.p, "/?"); /* the text ends with a NUL */
-		return (struct str){rest.p + authority, rest.n - authority};
-	}
-	return uri;
+	if (strncmp(uri.p + scheme, "://", 3) != 0)
+		return uri;
+	const char *path = uri.p + scheme + 3;
+	path += strcspn(path, "/?");
+	return (struct str){path, uri.n - (size_t)(path - uri.p)};
 }
 
 static void split_uri(struct str target, struct http_request *request)
@@ -155,12 +182,138 @@ struct http_request http_exchange_request(struct exchange *exchange)
 		.is_long_write = exchange->is_long_write,
 		.arena = exchange->arena,
 		.method = str_of(exchange->head.method),
-		.is_from_browser = exchange->head.is_from_browser,
-		.is_explained = exchange->head.is_explained,
+		.is_from_browser = exchange->head.framing.is_from_browser,
+		.is_explained = exchange->head.framing.is_explained,
 		.headers = &exchange->head.headers,
 		.claim = exchange->claim,
 	};
 
 	split_uri(exchange->head.uri, &request);
 	return request;
+}
+
+/* --- the head and the body, as they come --- */
+
+/* Whether the answer's head may find no room beside the request's. Then the request must not be
+ * carried out. */
+static bool is_head_too_large(const struct exchange *exchange)
+{
+	size_t n = MHD_get_connection_info(exchange->mhd, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE)
+			   ->header_size;
+
+	return n > HEAD_MAX || n + exchange->head.headers.n * RECORD > HTTP_HEAD_SHARE;
+}
+
+/* Whether the body may come. */
+static bool intake_is_admitted(struct exchange *exchange)
+{
+	const struct http_options *options = &exchange->http->options;
+
+	if (!options->admit)
+		return true;
+	struct http_request request = http_exchange_request(exchange);
+	bool is_admitted = options->admit(options->context, &request);
+	exchange->claim = request.claim;
+	if (is_admitted)
+		arena_use_budget(exchange->arena, &options->stats->unproven);
+	return is_admitted;
+}
+
+static enum http_problem problem_of(const struct exchange *exchange)
+{
+	const struct framing *framing = &exchange->head.framing;
+
+	if (is_head_too_large(exchange))
+		return HTTP_HEAD_TOO_LARGE;
+	if (!framing->is_good)
+		return HTTP_BAD_FRAMING;
+	if (exchange->is_over)
+		return HTTP_OVERLOADED;
+	return framing->length > exchange->http->options.body_limit ? HTTP_TOO_LARGE : HTTP_FINE;
+}
+
+void http_exchange_head(struct exchange *exchange, const char *version)
+{
+	struct head *head = &exchange->head;
+
+	read_headers(exchange);
+	head->framing = framing_of(head->uri, version, &head->headers);
+	exchange->problem = problem_of(exchange);
+	/* answered at once; libmicrohttpd closes the connection since the body stays unread */
+	exchange->is_early = exchange->problem == HTTP_FINE
+				     ? head->framing.has_body && !intake_is_admitted(exchange)
+				     : exchange->problem != HTTP_OVERLOADED;
+}
+
+/* For `n` bytes of body: all that the head claims, where that is little or an eighth of it has
+ * come, so that a mere claim costs nothing; else twice as much as before. */
+static size_t room_for(const struct exchange *exchange, size_t n)
+{
+	size_t claimed = (size_t)exchange->head.framing.length, twice = exchange->body.cap * 2;
+
+	if (claimed >= n && (claimed < BODY_AT_ONCE || n >= claimed / 8))
+		return claimed;
+	return twice > n ? twice : n;
+}
+
+void http_exchange_body(struct exchange *exchange, const char *data, size_t n)
+{
+	struct incoming *body = &exchange->body;
+	size_t all = body->n + n;
+
+	connection_touch(exchange->connection);
+	if (exchange->problem != HTTP_FINE)
+		return;
+	if (all > exchange->http->options.body_limit) {
+		http_exchange_give_up(exchange, HTTP_TOO_LARGE);
+		return;
+	}
+	if (all > body->cap) {
+		body->cap = room_for(exchange, all);
+		body->p = arena_grow(exchange->arena, body->p, body->n, body->cap);
+	}
+	memcpy(body->p + body->n, data, n);
+	body->n = all;
+	if (arena_is_over(exchange->arena))
+		http_exchange_give_up(exchange, HTTP_OVERLOADED);
+}
+
+/* Decompresses the body. AWS: answers 500 to an unknown coding and to a broken or truncated body,
+ * and does not carry it out. */
+static enum http_problem decode_body(struct exchange *exchange, struct str body, struct str *plain)
+{
+	struct str codings =
+		headers_joined(&exchange->head.headers, exchange->arena, STR("Content-Encoding"));
+	enum gzip_coding coding = str_is_set(codings) ? gzip_coding_of(codings) : GZIP_IDENTITY;
+
+	if (coding == GZIP_IDENTITY)
+		return HTTP_FINE;
+	if (coding == GZIP_UNKNOWN)
+		return HTTP_BAD_ENCODING;
+	switch (gzip_decode(exchange->arena, coding, body, exchange->http->options.body_limit,
+			    plain)) {
+	case GZIP_FINE:
+		return HTTP_FINE;
+	case GZIP_TOO_LARGE:
+		return HTTP_TOO_LARGE;
+	case GZIP_BROKEN:
+		break;
+	}
+	return HTTP_BAD_ENCODING;
+}
+
+void http_exchange_finish(struct exchange *exchange, struct http_request *request)
+{
+	struct str body = {exchange->body.p ? exchange->body.p : "", exchange->body.n},
+		   plain = body;
+
+	if (exchange->problem == HTTP_FINE)
+		exchange->problem = decode_body(exchange, body, &plain);
+	if (arena_is_over(exchange->arena)) {
+		http_exchange_give_up(exchange, HTTP_OVERLOADED);
+		body = plain = STR("");
+	}
+	request->problem = exchange->problem;
+	request->wire_body = body;
+	request->body = plain;
 }

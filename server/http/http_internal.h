@@ -5,8 +5,7 @@
  *   connections.c    their limits and deadlines
  *   http_lanes.c     threads of libmicrohttpd
  *   http_serve.c     its callbacks: a request from its first line to its answer
- *   http_exchange.c  a request and its reply, and their memory
- *   http_intake.c    the head, whether the body may come, the body
+ *   http_exchange.c  a request and its memory: the head, whether the body may come, the body
  *   framing.c        whether a head can be read in one way only
  *   http_reply.c     compression, headers, sending, bodies in pieces, bodies that grow
  *   linger.c         what comes behind the last answer
@@ -16,6 +15,7 @@
 #define DYNALITH_SERVER_HTTP_HTTP_INTERNAL_H
 
 #include "server/http/crew.h"
+#include "server/http/framing.h"
 #include "server/http/http.h"
 #include "server/http/linger.h"
 #include "server/request_id.h"
@@ -33,33 +33,33 @@ struct MHD_Daemon;
 struct lane;
 struct lanes;
 
-/* Where a request is handled. */
+/* What a request waits for. */
 enum stage {
-	STAGE_WORKER,  /* by the thread of its connection */
-	STAGE_ASIDE,   /* the connection is suspended */
-	STAGE_REPLIED, /* the reply waits for the connection's thread */
+	STAGE_HEAD,
+	STAGE_BODY,     /* or its end */
+	STAGE_ASIDE,    /* the handler, or other threads; the connection is suspended */
+	STAGE_REPLIED,  /* the reply is there: the connection's thread */
+	STAGE_ANSWERED, /* the answer is sent */
 };
 
 struct head {
 	const char *method;
 	struct str uri;         /* as it was sent */
 	struct headers headers; /* in the arena */
-	bool is_from_browser, is_explained;
+	struct framing framing;
 };
 
 /* The body as it comes. */
 struct incoming {
 	char *p;
 	size_t n, cap;
-	size_t claimed; /* its length by the head; 0: the head does not say */
 };
 
 struct outgoing {
-	enum stage stage;
 	struct http_response reply;
 	const char *coding; /* or NULL */
 	uint32_t crc; /* of the body, as it is sent */
-	bool is_handled, is_answered;
+	bool is_handled;
 };
 
 /* One request and its reply. */
@@ -69,10 +69,12 @@ struct exchange {
 	struct arena *arena;
 	struct connection *connection;
 	struct MHD_Connection *mhd;
+	enum stage stage;
 	struct head head;
-	bool is_started, is_early, is_over,
-		is_long_write; /* over: beyond a limit of connections or requests */
-	bool is_resumed;       /* by http_exchange_resume_in(), when its time had come */
+	bool is_early; /* it is answered before its body is there */
+	bool is_over;  /* beyond a limit of connections or requests */
+	bool is_long_write;
+	bool is_resumed; /* by http_exchange_resume_in(), when its time had come */
 	enum http_problem problem;
 	enum http_haste haste;
 	struct lane *lane;
@@ -154,21 +156,20 @@ void http_exchange_start_over(struct exchange *exchange);
 /* Where the request holds much memory, frees all of it but the reply. */
 void http_exchange_keep_reply(struct exchange *exchange);
 
-/* Resumes the suspended connection in so many milliseconds, by another thread. */
+/* Resumes the suspended connection in so many milliseconds, by another thread. The other function
+ * suspends it first. */
 void http_exchange_resume_in(struct exchange *exchange, uint64_t ms);
+void http_exchange_pause(struct exchange *exchange, uint64_t ms);
 
 /* The request as the handler sees it, without its body. */
 struct http_request http_exchange_request(struct exchange *exchange);
 
-/* Reads the header lines, after the arena was reset too. */
-void http_intake_headers(struct exchange *exchange);
-/* Reads the head, once it is there; sets the problem, and whether the reply comes before the body.
- */
-void http_intake_head(struct exchange *exchange, const char *version);
+/* Reads the head, once it is there; sets the problem, and is_early. */
+void http_exchange_head(struct exchange *exchange, const char *version);
 /* Takes the next bytes of the body. */
-void http_intake_body(struct exchange *exchange, const char *data, size_t n);
+void http_exchange_body(struct exchange *exchange, const char *data, size_t n);
 /* Sets the request's body, as sent and decompressed; or the problem. */
-void http_intake_finish(struct exchange *exchange, struct http_request *request);
+void http_exchange_finish(struct exchange *exchange, struct http_request *request);
 
 /* Does all that needs no thread of the connection: compression, memory. */
 void http_reply_prepare(struct exchange *exchange);

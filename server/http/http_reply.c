@@ -46,7 +46,7 @@ void http_reply_prepare(struct exchange *exchange)
 	exchange->out.coding = compress(exchange);
 	exchange->out.crc = crc32_of(reply->body.p, reply->body.n) ^ reply->fault.is_crc_wrong;
 	http_exchange_keep_reply(exchange);
-	exchange->out.stage = STAGE_REPLIED;
+	exchange->stage = STAGE_REPLIED;
 }
 
 /* False where there is no memory. */
@@ -96,8 +96,7 @@ static ssize_t read_slow_piece(void *context, uint64_t at, char *out, size_t roo
 	size_t n = reply->body.n - (size_t)at;
 
 	if (at > 0 && !exchange->is_resumed) {
-		MHD_suspend_connection(exchange->mhd);
-		http_exchange_resume_in(exchange, reply->fault.piece_ms);
+		http_exchange_pause(exchange, reply->fault.piece_ms);
 		return 0;
 	}
 	exchange->is_resumed = false;
@@ -120,10 +119,8 @@ static ssize_t read_slow_stream(void *context, uint64_t at, char *out, size_t ro
 		return MHD_CONTENT_READER_END_OF_STREAM;
 	size_t n = stream->read(stream, out, room);
 	connection_enter(exchange->connection, CONNECTION_SENDING);
-	if (n == 0) {
-		MHD_suspend_connection(exchange->mhd);
-		http_exchange_resume_in(exchange, STREAM_LOOK_MS);
-	}
+	if (n == 0)
+		http_exchange_pause(exchange, STREAM_LOOK_MS);
 	return (ssize_t)n;
 }
 
@@ -153,7 +150,7 @@ bool http_reply_send(struct exchange *exchange)
 		add_headers(exchange, response) &&
 		MHD_queue_response(exchange->mhd, (unsigned)reply->status, response) == MHD_YES;
 	MHD_destroy_response(response);
-	exchange->out.is_answered = true;
+	exchange->stage = STAGE_ANSWERED;
 	connection_enter(exchange->connection, CONNECTION_SENDING);
 	return is_queued;
 }

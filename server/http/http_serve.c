@@ -17,7 +17,8 @@
 #define PARAMETERS_MAX 64        /* of a query */
 #define QUERIED_TARGET_MAX 14336 /* bytes of a target with a query */
 
-/* Makes the reply; or does nothing, where the request does not fit the exchange's haste. */
+/* Makes the reply; or does nothing, where the request does not fit the exchange's haste, or is to
+ * wait (exchange->hold). */
 static void serve_handle(struct exchange *exchange)
 {
 	struct http_request request = http_exchange_request(exchange);
@@ -26,12 +27,14 @@ static void serve_handle(struct exchange *exchange)
 	exchange->out.reply = (struct http_response){.status = 500};
 	crash_request(exchange->id);
 	request.id = (struct str){exchange->id, REQUEST_ID_SIZE};
-	http_intake_finish(exchange, &request);
+	http_exchange_finish(exchange, &request);
 	exchange->out.is_handled =
 		options->handler(options->context, &request, &exchange->out.reply);
 	exchange->is_long_write = exchange->out.reply.is_long_write;
 	exchange->hold = exchange->out.reply.hold;
 	crash_request(NULL);
+	if (!exchange->out.is_handled)
+		http_exchange_start_over(exchange);
 }
 
 /* Not by the clock: on a busy machine short requests would count as long ones. */
@@ -77,7 +80,6 @@ static void look_at_held(struct crew_job *job, bool is_late)
 /* The connection is suspended. No thread waits with the request. */
 static void wait_held(struct exchange *exchange)
 {
-	exchange->out.stage = STAGE_ASIDE;
 	exchange->haste = HTTP_BEHIND;
 	exchange->job.run = look_at_held;
 	look_at_held(&exchange->job, false);
@@ -108,12 +110,10 @@ static void run_aside(struct crew_job *job, bool is_late)
 		serve_handle(exchange);
 	arena_watch(exchange->arena, NULL, NULL);
 	if (exchange->hold) {
-		http_exchange_start_over(exchange);
 		wait_held(exchange);
 		return;
 	}
 	if (!exchange->out.is_handled) { /* it was behind a long request, and is one itself */
-		http_exchange_start_over(exchange);
 		exchange->haste = HTTP_LONG;
 		take_aside(exchange, http_lane_slice(exchange->lane));
 		return;
@@ -124,14 +124,17 @@ static void run_aside(struct crew_job *job, bool is_late)
 }
 
 /* The connection's thread comes back to the request when it is done. */
-static enum MHD_Result step_aside(struct exchange *exchange)
+static void step_aside(struct exchange *exchange)
 {
-	atomic_fetch_add(&exchange->http->options.stats->aside, 1);
-	exchange->out.stage = STAGE_ASIDE;
-	exchange->haste = exchange->out.reply.is_behind ? HTTP_BEHIND : HTTP_LONG;
+	exchange->stage = STAGE_ASIDE;
 	MHD_suspend_connection(exchange->mhd);
+	if (exchange->hold) {
+		wait_held(exchange);
+		return;
+	}
+	atomic_fetch_add(&exchange->http->options.stats->aside, 1);
+	exchange->haste = exchange->out.reply.is_behind ? HTTP_BEHIND : HTTP_LONG;
 	take_aside(exchange, exchange->connection->cost_ns);
-	return MHD_YES;
 }
 
 /* When libmicrohttpd resumes a connection whose client has ended its side, it closes it without an
@@ -154,75 +157,64 @@ static bool is_long_to_compress(const struct exchange *exchange)
 	return str_is_set(headers_first(&exchange->head.headers, STR("Accept-Encoding")));
 }
 
-static enum MHD_Result send_reply(struct exchange *exchange)
-{
-	return http_reply_send(exchange) ? MHD_YES : MHD_NO;
-}
-
-static enum MHD_Result answer(struct exchange *exchange)
+/* Its body is there, or is not to come. False where the connection is to be closed. */
+static bool answer(struct exchange *exchange)
 {
 	connection_enter(exchange->connection, CONNECTION_WORKING);
 	request_id_make(exchange->id);
-	if (exchange->is_early)
+	if (exchange->is_early) {
 		exchange->haste = HTTP_LONG; /* it is refused, which is brief */
-	else if (exchange->connection->kind == CONNECTION_VITAL)
+	} else if (exchange->connection->kind == CONNECTION_VITAL) {
 		exchange->haste = HTTP_FOR_VITAL;
-	else if (is_expected_long(exchange))
-		return step_aside(exchange);
+	} else if (is_expected_long(exchange)) {
+		step_aside(exchange);
+		return true;
+	}
 	uint64_t began_ns = exchange->body.n >= COSTLY_BODY ? thread_cpu_ns() : 0;
 	serve_handle(exchange);
-	if (!exchange->out.is_handled)
-		http_exchange_start_over(exchange);
-	if (exchange->hold) {
-		MHD_suspend_connection(exchange->mhd);
-		wait_held(exchange);
-		return MHD_YES;
+	bool is_done = exchange->out.is_handled && !is_long_to_compress(exchange);
+	if (exchange->hold || (!is_done && !exchange->is_early)) {
+		step_aside(exchange);
+		return true;
 	}
-	if (!exchange->is_early && (!exchange->out.is_handled || is_long_to_compress(exchange)))
-		return step_aside(exchange);
 	http_reply_prepare(exchange);
 	learn(exchange, began_ns > 0 ? thread_cpu_ns() - began_ns : 0);
 	if (exchange->out.reply.fault.delay_ms == 0)
-		return send_reply(exchange);
-	MHD_suspend_connection(exchange->mhd);
-	http_exchange_resume_in(exchange, exchange->out.reply.fault.delay_ms);
-	return MHD_YES;
+		return http_reply_send(exchange);
+	http_exchange_pause(exchange, exchange->out.reply.fault.delay_ms);
+	return true;
 }
 
-/* The first call of a request: its head is there. */
-static enum MHD_Result begin(struct exchange *exchange, struct MHD_Connection *mhd,
-			     const char *method, const char *version)
+static bool begin(struct exchange *exchange, struct MHD_Connection *mhd, const char *method,
+		  const char *version)
 {
-	exchange->is_started = true;
+	exchange->stage = STAGE_BODY;
 	exchange->mhd = mhd;
 	exchange->head.method = method;
-	http_intake_head(exchange, version);
-	return exchange->is_early ? answer(exchange) : MHD_YES;
+	http_exchange_head(exchange, version);
+	return !exchange->is_early || answer(exchange);
 }
 
 bool http_serve_request(struct exchange *exchange, struct MHD_Connection *mhd, const char *method,
 			const char *version, const char *data, size_t *data_size)
 {
-	enum MHD_Result result = MHD_YES;
+	size_t n = *data_size;
 
-	if (!exchange->is_started) {
-		result = begin(exchange, mhd, method, version);
-	} else if (*data_size > 0) {
-		if (!exchange->out.is_answered) {
-			uint64_t pause_ms = http_lane_pause_ms(exchange->lane, *data_size);
+	if (exchange->stage == STAGE_HEAD)
+		return begin(exchange, mhd, method, version);
+	*data_size = 0;
+	if (n == 0 && exchange->stage == STAGE_BODY)
+		return answer(exchange);
+	if (n == 0 && exchange->stage == STAGE_REPLIED)
+		return http_reply_send(exchange);
+	if (exchange->stage == STAGE_BODY) {
+		uint64_t pause_ms = http_lane_pause_ms(exchange->lane, n);
 
-			http_intake_body(exchange, data, *data_size);
-			if (pause_ms > 0) {
-				MHD_suspend_connection(exchange->mhd);
-				http_exchange_resume_in(exchange, pause_ms);
-			}
-		}
-		*data_size = 0;
-	} else if (!exchange->out.is_answered && exchange->out.stage != STAGE_ASIDE) {
-		result = exchange->out.stage == STAGE_REPLIED ? send_reply(exchange)
-							      : answer(exchange);
+		http_exchange_body(exchange, data, n);
+		if (pause_ms > 0)
+			http_exchange_pause(exchange, pause_ms);
 	}
-	return result == MHD_YES;
+	return true;
 }
 
 /*
