@@ -15,8 +15,8 @@ const PAGE = 65536;
 const REQUEST_SIZE = 40; // struct dynalith_request: ten words of four bytes
 const PLACE_KEPT = 1 << 20; // bytes for requests that stay with an instance
 const TICK_MAX_MS = 500;
-const IMAGE = "dynalith.memory"; // the custom section with the memory of an open instance
 const IMAGE_PIECE = 256; // bytes: most of a larger one would be zeros
+const IMAGE = `dynalith.memory.${IMAGE_PIECE}`; // the custom section with the memory of an open instance; a file of another layout has another
 
 class DynalithError extends Error {
   constructor(code, message, options) {
