@@ -604,7 +604,8 @@ static void check_rows(struct machine *machine, struct client *client)
 static void keep_up(struct machine *machine, struct client *client)
 {
 	struct err err = err_in(client->arena);
-	uint64_t expired = 0;
+	/* a commit of another client may be under way: the model has it, and the round need not */
+	uint64_t expired = 0, acknowledged = machine->acknowledged;
 	enum code code = upkeep_run(machine->upkeep, NULL, NULL, NULL, &expired, &err);
 
 	if (is_unheard(machine))
@@ -613,7 +614,7 @@ static void keep_up(struct machine *machine, struct client *client)
 		machine_fail(machine, client, "a round of upkeep: " STR_FMT, STR_ARG(err.message));
 	if (code != OK || machine_may_fail(machine, client) || machine->is_uncertain)
 		return;
-	const struct view *before = machine_version(machine, client->first_seen),
+	const struct view *before = machine_version(machine, acknowledged),
 			  *after = machine_head(machine);
 	for (unsigned t = 0; t < TABLES; t++) {
 		const struct model_table *table = &before->tables[t];
