@@ -92,6 +92,7 @@ struct parser {
 	enum expr_kind kind;
 	struct lexer lexer;
 	struct token previous, token, next;
+	bool *operands; /* by place in the text: parentheses that hold one; NULL: not looked up */
 	unsigned depth;
 	unsigned operators;
 };

@@ -289,32 +289,78 @@ static enum code parse_comparison(struct parser *parser, struct raw **out)
 
 static enum code parse_or(struct parser *parser, struct raw **out);
 
+struct parenthesis {
+	size_t at;
+	bool has_function; /* a call lies within */
+};
+
+/* What is known of parentheses before their ends: the outermost `conditions` hold conditions. */
+struct nesting {
+	struct parenthesis *open;
+	size_t depth, conditions;
+};
+
+/* The innermost parenthesis ends, or the text does; false where it holds a condition. */
+static bool close_innermost(struct nesting *nesting, struct parenthesis *closed)
+{
+	*closed = nesting->open[--nesting->depth];
+	if (nesting->depth > 0 && closed->has_function)
+		nesting->open[nesting->depth - 1].has_function = true;
+	if (nesting->depth >= nesting->conditions)
+		return true;
+	nesting->conditions = nesting->depth;
+	return false;
+}
+
 /*
- * Whether the parenthesis at the current token holds an operand, "(a) = :v", and not a condition.
- * Looks ahead on a copy. A function call may be either: what follows the parenthesis decides.
+ * Finds which parentheses, from the current token on, hold an operand, "(a) = :v", and not a
+ * condition. A function call may be either: what follows the parenthesis decides. One walk for all
+ * of them, as there may be as many as characters.
  */
-static bool holds_operand(const struct parser *parser)
+static void find_operands(struct parser *parser)
 {
 	struct lexer lexer = parser->lexer;
-	struct token token = parser->next, previous = parser->token;
-	bool has_function = false;
-	unsigned open = 1;
+	struct token token = parser->token, next = parser->next, previous = token;
+	struct nesting nesting = {ARENA_ARRAY(parser->arena, struct parenthesis, lexer.text.n), 0,
+				  0};
+	struct parenthesis closed;
+	bool *undecided = NULL; /* of the parenthesis that ended just now */
 
-	for (; token.kind != TOKEN_END && open > 0 && arena_works(parser->arena, TOKEN_STEPS);
-	     previous = token, token = lexer_next(&lexer)) {
-		if (token.kind == TOKEN_OPERATOR || token.keyword != KEYWORD_NONE)
-			return false;
-		if (token.kind == TOKEN_CHARACTER && token.text.p[0] == '(') {
-			open++;
-			has_function = has_function || previous.kind == TOKEN_WORD;
-		} else if (token.kind == TOKEN_CHARACTER && token.text.p[0] == ')') {
-			open--;
+	parser->operands = arena_calloc(parser->arena, lexer.text.n, sizeof(bool));
+	while (token.kind != TOKEN_END && arena_works(parser->arena, TOKEN_STEPS)) {
+		if (undecided)
+			*undecided = token.kind == TOKEN_OPERATOR ||
+				     token.keyword == KEYWORD_BETWEEN ||
+				     token.keyword == KEYWORD_IN;
+		undecided = NULL;
+		if (token.kind == TOKEN_OPERATOR || token.keyword != KEYWORD_NONE) {
+			nesting.conditions = nesting.depth;
+		} else if (token.kind == TOKEN_CHARACTER && token.text.p[0] == '(') {
+			if (nesting.depth > 0 && previous.kind == TOKEN_WORD)
+				nesting.open[nesting.depth - 1].has_function = true;
+			nesting.open[nesting.depth++] =
+				(struct parenthesis){(size_t)(token.text.p - lexer.text.p), false};
+		} else if (token.kind == TOKEN_CHARACTER && token.text.p[0] == ')' &&
+			   nesting.depth > 0 && close_innermost(&nesting, &closed)) {
+			parser->operands[closed.at] = !closed.has_function;
+			undecided = closed.has_function ? &parser->operands[closed.at] : NULL;
 		}
+		previous = token;
+		token = next;
+		next = lexer_next(&lexer);
 	}
-	if (!has_function)
-		return true;
-	return token.kind == TOKEN_OPERATOR || token.keyword == KEYWORD_BETWEEN ||
-	       token.keyword == KEYWORD_IN;
+	while (nesting.depth > 0) {
+		if (close_innermost(&nesting, &closed))
+			parser->operands[closed.at] = !closed.has_function;
+	}
+}
+
+/* Whether the parenthesis at the current token does. */
+static bool holds_operand(struct parser *parser)
+{
+	if (!parser->operands)
+		find_operands(parser);
+	return parser->operands[parser->token.text.p - parser->lexer.text.p];
 }
 
 static enum code parse_primary(struct parser *parser, struct raw **out)

@@ -700,7 +700,7 @@ TEST(parsers_stop_where_the_time_is_up)
 		enum code code;
 
 		readings = 0;
-		arena_limit_time(short_lived, count_readings, 20);
+		arena_limit_time(short_lived, count_readings, i == 0 ? 2 : 20);
 		code = i == 0 ? expr_parse_condition(&e, EXPR_CONDITION, buf_str(&open), &node,
 						     &err)
 			      : expr_parse_projection(&e, buf_str(i == 1 ? &paths : &looks),
@@ -709,6 +709,26 @@ TEST(parsers_stop_where_the_time_is_up)
 		CHECK(readings < 30);
 		arena_reset(short_lived);
 	}
+	arena_free(short_lived);
+}
+
+/* One walk finds what all parentheses hold: each of these has the rest of the text within. */
+TEST(parentheses_are_looked_up_once)
+{
+	struct arena *short_lived = arena_new(1 << 20);
+	struct expr_env e = {.arena = short_lived};
+	struct err err = err_in(short_lived);
+	struct buf open = buf_in(arena);
+	const struct node *node;
+
+	for (int i = 0; i < 4000; i++)
+		buf_add_byte(&open, '(');
+	buf_add_lit(&open, "a = :v");
+	readings = 0;
+	arena_limit_time(short_lived, count_readings, 40);
+	CHECK_INT(expr_parse_condition(&e, EXPR_CONDITION, buf_str(&open), &node, &err),
+		  ERR_REQUEST);
+	CHECK(readings < 40);
 	arena_free(short_lived);
 }
 
@@ -1059,6 +1079,7 @@ int main(void)
 		TEST_CASE(many_paths_take_no_more_memory_than_the_item),
 		TEST_CASE(unused_names_and_values),
 		TEST_CASE(parsers_stop_where_the_time_is_up),
+		TEST_CASE(parentheses_are_looked_up_once),
 		TEST_CASE(an_operand_is_in_many_as_it_is_in_few),
 		TEST_CASE(reserved_words),
 		TEST_CASE(an_update_is_charged_by_its_text),
