@@ -19,8 +19,8 @@
 	ERR_INTERNAL, "cannot open %s: the data file is damaged: page %u fails its checksum"
 #define MSG_STORE_CUT_AT ERR_INTERNAL, "the data file is damaged: it ends before page %u"
 #define MSG_STORE_CUT                                                                              \
-	ERR_INTERNAL, "the data file was cut short by somebody else; nothing is written until a "  \
-		      "restart: %s"
+	ERR_INTERNAL, "the data file was cut short by somebody else, or its log; nothing is "      \
+		      "written until a restart: %s"
 #define MSG_STORE_NO_PLACE                                                                         \
 	ERR_INTERNAL, "the data file is damaged: the row that says where a table's rows lie is "   \
 		      "malformed"

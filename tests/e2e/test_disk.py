@@ -13,7 +13,7 @@ import urllib.error
 import urllib.request
 
 import raw
-from harness import BINARY, Server, copy_of_file, key, of_files, raises, run, sizes_in
+from harness import BINARY, Server, copy_of_file, key, of_files, raises, run, sizes_in, until
 from wire import Client, Refused, s
 
 FULL = ("InternalServerError", 500)
@@ -426,6 +426,15 @@ def a_file_that_is_taken_away():
                 assert other.read() == b"another file"
 
 
+def status_of_health(server):
+    """The status, and the reason where it is not well."""
+    try:
+        urllib.request.urlopen(f"{server.url}/_dynalith/health").close()
+        return 200, None
+    except urllib.error.HTTPError as error:
+        return error.code, json.loads(error.read())["reason"]
+
+
 @of_files
 def a_file_that_is_cut():
     """Each read is right or an error, health says so, no write is acknowledged any more; all that was acknowledged is there when the file is whole again."""
@@ -455,15 +464,7 @@ def a_file_that_is_cut():
                 assert (refused.name, refused.status) == FULL, refused
                 errors += 1
         assert errors > 0, (cut, right)
-        status = 200
-        for _ in range(100):
-            try:
-                urllib.request.urlopen(f"{server.url}/_dynalith/health").close()
-            except urllib.error.HTTPError as error:
-                status, body = error.code, json.loads(error.read())
-                break
-            time.sleep(0.05)
-        assert status == 503 and body["reason"] == "data_file", (status, cut)
+        until(lambda: status_of_health(server) == (503, "data_file"), f"health of a file cut at {cut}")
         fill(client, written, 10, "late", 1)
         client.close()
         server.process.terminate()
@@ -475,6 +476,42 @@ def a_file_that_is_cut():
         os.unlink(path + ".whole")
         server.start()
         check(Client(server.port), written)
+        server.stop()
+
+
+@of_files
+def a_log_that_is_cut():
+    """No write behind the cut is acknowledged, health says so, and the next start has what was committed before it."""
+    for cut in (0, 0.3, 0.9):
+        server = Server("--ttl-period", "0", disk=True)
+        client, log = Client(server.port), f"{server.folder}/data.db-wal"
+        create(client)
+        client.close()
+        server.process.terminate()
+        assert server.process.wait(120) == 0
+        server.start()  # all of that is in the data file
+        client = Client(server.port)
+        for i in range(100):
+            client("PutItem", TableName="disk", Item=item(f"item-{i}", 500))
+        os.truncate(log, int(os.path.getsize(log) * cut))
+        for i in range(3):
+            try:
+                client("PutItem", TableName="disk", Item=item(f"late-{i}", 500))
+                raise AssertionError(f"a write behind the cut was acknowledged: {cut}")
+            except Refused as refused:
+                assert (refused.name, refused.status) == FULL, refused
+        until(lambda: status_of_health(server) == (503, "data_file"), "health")
+        client.close()
+        server.process.terminate()
+        assert server.process.wait(120) == 0
+        told = server.process.stderr.read().decode()
+        assert told.count("upkeep: the data file was cut short by somebody else, or its log") == 1, told
+        server.check_file()
+        server.start()
+        client = Client(server.port)
+        there = ["Item" in client("GetItem", TableName="disk", Key={"PK": s(f"item-{i}")}) for i in range(100)]
+        assert there == sorted(there, reverse=True) and (cut == 0 or there[0]) and not there[99], (cut, there)
+        client("PutItem", TableName="disk", Item=item("again", 10))
         server.stop()
 
 
@@ -492,4 +529,4 @@ def one_server_a_file():
 
 
 run("disk", [a_small_file_system, a_full_disk_with_a_reserve, a_limit_of_the_file_size, many_at_once_on_a_full_disk, what_a_recording_shows_has_happened,
-             a_full_disk_under_a_limit_of_the_data, a_limit_of_the_data, no_room_to_start, a_file_that_is_taken_away, a_file_that_is_cut, one_server_a_file])
+             a_full_disk_under_a_limit_of_the_data, a_limit_of_the_data, no_room_to_start, a_file_that_is_taken_away, a_file_that_is_cut, a_log_that_is_cut, one_server_a_file])

@@ -24,6 +24,7 @@ struct page_file {
 	struct quota *quota; /* or NULL */
 	sqlite3_file *data;
 	uint64_t data_pages; /* that the data file has at least */
+	sqlite3_int64 next;  /* where the transaction under way goes on; 0: none is */
 };
 
 static struct page_system {
@@ -178,10 +179,30 @@ static bool is_admitted(sqlite3_file *file, const void *bytes, int n, sqlite3_in
 	       has_data_pages(log, pages);
 }
 
+/*
+ * Whether a frame would lie behind the end of the log, which then was cut by somebody else: what is
+ * committed behind a hole is lost at the next start. Looked at once a transaction.
+ */
+static bool leaves_hole(sqlite3_file *file, const void *bytes, int n, sqlite3_int64 at)
+{
+	struct page_file *log = own(file);
+	sqlite3_int64 size;
+
+	if (n != LOG_FRAME_HEAD)
+		return false;
+	if (at != log->next && log->under->xFileSize(file, &size) == SQLITE_OK && size < at)
+		return true;
+	bool is_last = be32((const unsigned char *)bytes + 4) != 0;
+	log->next = is_last ? 0 : at + LOG_FRAME_HEAD + STORE_PAGE;
+	return false;
+}
+
 static int log_write(sqlite3_file *file, const void *bytes, int n, sqlite3_int64 at)
 {
 	struct page_file *log = own(file);
 
+	if (leaves_hole(file, bytes, n, at))
+		return SQLITE_IOERR_WRITE;
 	if (log->quota && !is_admitted(file, bytes, n, at + n))
 		return SQLITE_FULL;
 	int result = log->under->xWrite(file, bytes, n, at);

@@ -235,11 +235,14 @@ static void sqlite_close(struct store *base)
 	free(store);
 }
 
-/* Where no writer has the lock: it fills the reserve itself when it needs that. */
-static void fill_reserve(struct sqlite_store *store)
+/* Where no writer has the lock: it fills the reserve itself when it needs that, and fails where the
+ * log is cut. */
+static void look_after_log(struct sqlite_store *store)
 {
 	if (pthread_mutex_trylock(&store->writer_mutex) != 0)
 		return;
+	if (atomic_load(&store->wal.file) == WAL_FILE_WHOLE && wal_is_cut(&store->wal))
+		wal_cut(&store->wal);
 	quota_fill(&store->quota);
 	pthread_mutex_unlock(&store->writer_mutex);
 }
@@ -256,7 +259,7 @@ static enum code sqlite_check(struct store *base, struct err *err)
 	if (atomic_load(&store->wal.file) == WAL_FILE_WHOLE &&
 	    data_file_is_cut(store->lock_fd, &store->file_bytes))
 		wal_cut(&store->wal);
-	fill_reserve(store);
+	look_after_log(store);
 	return wal_check(&store->wal, err);
 }
 

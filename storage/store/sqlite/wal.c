@@ -65,6 +65,7 @@ static int on_commit(void *context, sqlite3 *db, const char *name, int pages)
 	if (pages < wal->pages) /* it started over */
 		wal->due_pages = CHECKPOINT_PAGES;
 	wal->pages = pages;
+	wal->bytes = LOG_HEAD + (uint64_t)pages * FRAME_BYTES;
 	fit_room(&wal->room);
 	bool is_due = pages >= wal->due_pages || is_over(wal);
 	if ((is_due && !wal->is_due) || wal->is_moved)
@@ -80,16 +81,26 @@ static int on_commit(void *context, sqlite3 *db, const char *name, int pages)
  * writer itself. Not so that of a sync: another would succeed without what the system dropped, and
  * a power cut while pages are moved could then be undone by nothing.
  */
-static bool checkpoint(struct wal *wal, sqlite3 *db, int mode, int *pages)
+static bool move_pages(struct wal *wal, sqlite3 *db, int mode, int *pages)
 {
 	int moved = 0;
 
 	if (atomic_load(&wal->is_broken) || atomic_load(&wal->file) == WAL_FILE_CUT)
 		return false;
+	if (mode == SQLITE_CHECKPOINT_TRUNCATE)
+		wal->bytes = 0;
 	int result = sqlite3_wal_checkpoint_v2(db, NULL, mode, pages, &moved);
 	if (result != SQLITE_OK && sqlite3_extended_errcode(db) == SQLITE_IOERR_FSYNC)
 		atomic_store(&wal->is_broken, true);
 	return result == SQLITE_OK && moved == *pages;
+}
+
+/* The same while no commit is under way, of a log that is not cut. */
+static bool checkpoint(struct wal *wal, sqlite3 *db, int mode, int *pages)
+{
+	if (wal_is_cut(wal))
+		wal_cut(wal);
+	return move_pages(wal, db, mode, pages);
 }
 
 /* Readers need the log. It may grow to its limit for them; there writers wait, and in the end the
@@ -122,7 +133,7 @@ static void move_beside(struct wal *wal)
 {
 	int pages = 0;
 
-	(void)checkpoint(wal, wal->checkpointer.db, SQLITE_CHECKPOINT_PASSIVE, &pages);
+	(void)move_pages(wal, wal->checkpointer.db, SQLITE_CHECKPOINT_PASSIVE, &pages);
 	pthread_mutex_lock(&wal->mutex);
 	note_moved(wal, pages);
 	pthread_mutex_unlock(&wal->mutex);
@@ -350,6 +361,14 @@ void wal_move_away(struct wal *wal, struct connection *writer)
 void wal_cut(struct wal *wal)
 {
 	atomic_store(&wal->file, WAL_FILE_CUT);
+}
+
+bool wal_is_cut(const struct wal *wal)
+{
+	sqlite3_int64 size;
+
+	return wal->bytes > 0 && wal->disk->pMethods->xFileSize(wal->disk, &size) == SQLITE_OK &&
+	       (uint64_t)size < wal->bytes;
 }
 
 enum code wal_admit(struct wal *wal, struct err *err)

@@ -69,8 +69,8 @@ struct wal_room {
 	struct readers *readers;
 };
 
-/* What others did to the data file. One that is cut short has lost pages: its log stays as it is.
- */
+/* What others did to the data file or its log. Where one is cut short pages are lost: both stay as
+ * they are. */
 enum wal_file { WAL_FILE_WHOLE, WAL_FILE_MOVED_AWAY, WAL_FILE_CUT };
 
 struct wal {
@@ -81,6 +81,7 @@ struct wal {
 	struct connection checkpointer;
 	pthread_t thread;
 	atomic_uint_fast64_t commits;  /* in the log; written under writer_mutex */
+	uint64_t bytes;                /* that the log has at least; under writer_mutex */
 	const char *path;              /* of the data file, absolute; outlives the log */
 	_Atomic enum wal_file file;    /* other than WAL_FILE_WHOLE: nothing is written */
 	atomic_bool is_broken; /* a sync failed: what is on the disk is unknown; nothing is written,
@@ -142,8 +143,11 @@ enum code wal_sync(struct wal *wal, uint64_t commit, struct err *err) WARN_UNUSE
  */
 void wal_move_away(struct wal *wal, struct connection *writer);
 
-/* The data file was cut short: nothing is written any more (wal_check), and the log stays as it is,
- * for whoever puts the whole file back. */
+/* Whether the log is shorter than the commits in it, by somebody else; with writer_mutex held. */
+bool wal_is_cut(const struct wal *wal);
+
+/* The data file or its log was cut short: nothing is written any more (wal_check), and both stay as
+ * they are, for whoever puts the whole file back. */
 void wal_cut(struct wal *wal);
 
 /* Whether wal_check() fails. */
