@@ -8,6 +8,7 @@
 #include "core/err.h"
 
 #define MSG_STORE_FULL ERR_STORE_FULL, "the store is full"
+#define MSG_STORE_MAKES_ROOM ERR_CONFLICT, "the store is full; its log is started over"
 #define MSG_STORE_READ_ENDED                                                                       \
 	ERR_SERVICE_UNAVAILABLE, "the read took too long while writers waited for it; try again"
 #define MSG_STORE_LIMIT                                                                            \

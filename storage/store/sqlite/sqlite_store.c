@@ -174,6 +174,9 @@ static enum code sqlite_commit(struct store_txn *txn, struct err *err)
 		code = commit_places(connection, err);
 	else
 		connection_end_read(connection);
+	if (code == ERR_STORE_FULL && !store->is_memory && !store->quota.is_growing &&
+	    wal_make_room(&store->wal))
+		code = err_set(err, MSG_STORE_MAKES_ROOM);
 	if (code != OK) {
 		sqlite_abort(txn);
 		return code;

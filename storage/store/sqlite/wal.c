@@ -65,6 +65,7 @@ static int on_commit(void *context, sqlite3 *db, const char *name, int pages)
 	if (pages < wal->pages) /* it started over */
 		wal->due_pages = CHECKPOINT_PAGES;
 	wal->pages = pages;
+	wal->room.is_asked = false;
 	wal->bytes = LOG_HEAD + (uint64_t)pages * FRAME_BYTES;
 	fit_room(&wal->room);
 	bool is_due = pages >= wal->due_pages || is_over(wal);
@@ -275,6 +276,19 @@ void wal_shorten(struct wal *wal)
 	wal->pages = (wal->room.allowed > large ? wal->room.allowed : large) + 1;
 	pthread_cond_signal(&wal->checkpoint_cond);
 	pthread_mutex_unlock(&wal->mutex);
+}
+
+bool wal_make_room(struct wal *wal)
+{
+	pthread_mutex_lock(&wal->mutex);
+	bool has_more = wal->pages > 0 && !wal->room.is_asked;
+	if (has_more) {
+		wal->room.is_asked = true;
+		wal->room.allowed = 0;
+		pthread_cond_signal(&wal->checkpoint_cond);
+	}
+	pthread_mutex_unlock(&wal->mutex);
+	return has_more;
 }
 
 /* A log that an earlier process left too large. */

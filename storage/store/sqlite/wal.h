@@ -61,6 +61,7 @@ struct wal_room {
 	atomic_bool is_wanted; /* the thread waits for the writer's lock, or is to sync a new data
 				  file */
 	unsigned waiting;      /* writers, under their lock */
+	bool is_asked;               /* wal_make_room() was, and no commit came since */
 	unsigned waits;              /* of writers for readers, in a row */
 	unsigned waits_max;
 	const struct quota *quota;
@@ -125,6 +126,12 @@ enum code wal_admit(struct wal *wal, struct err *err) WARN_UNUSED;
 /* After a transaction that was too large and left its pages behind the log's end: the file is cut
  * before anything else is written. */
 void wal_shorten(struct wal *wal);
+
+/*
+ * The disk has no room for a transaction that makes room itself: the log is started over before the
+ * next one. False where that was done and gave nothing. With writer_mutex held.
+ */
+bool wal_make_room(struct wal *wal);
 
 /* The size of the log's file. */
 uint64_t wal_file_bytes(const struct wal *wal);
