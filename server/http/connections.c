@@ -208,7 +208,7 @@ struct connection *connections_add(struct connections *connections, int fd,
 {
 	const struct connections_options *options = &connections->options;
 	struct connection *connection = arena_checked(calloc(1, sizeof(*connection)));
-	int64_t now = monotonic_ms();
+	unsigned most_s;
 
 	connection->peer = *peer;
 	connection->all = connections;
@@ -222,10 +222,8 @@ struct connection *connections_add(struct connections *connections, int fd,
 	/* connections beyond the limit do not keep others out */
 	connections->count += !connection->is_over;
 	connections->over[CONNECTION_SILENT] += connection->is_over;
-	atomic_init(&connection->phase, CONNECTION_WAITING);
-	atomic_init(&connection->touched_ms, now);
-	atomic_init(&connection->until_ms,
-		    now + 1000LL * (connection->is_over ? CONNECTIONS_OVER_S : options->idle_s));
+	most_s = connection->is_over ? CONNECTIONS_OVER_S : options->idle_s;
+	atomic_init(&connection->until_ms, monotonic_ms() + 1000LL * most_s);
 	connection->next = connections->first;
 	if (connection->next)
 		connection->next->previous = connection;

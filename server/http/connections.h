@@ -18,11 +18,9 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
-#define CONNECTIONS_OVER                                                                           \
-	128 /* accepted beyond the limit at most, to be refused by an answer, or to ask for health \
-	     */
+#define CONNECTIONS_OVER 128 /* accepted beyond the limit at most */
 #define CONNECTIONS_OVER_MIN 4
-#define CONNECTIONS_OVER_S 2 /* seconds that these have */
+#define CONNECTIONS_OVER_S 2   /* seconds that these have */
 
 /* Written here, read by any thread. */
 struct connections_stats {

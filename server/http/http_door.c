@@ -84,14 +84,11 @@ int http_door_listen(const char *host, unsigned short port, const char **problem
 
 unsigned http_door_port(int listen_fd)
 {
-	struct sockaddr_storage address;
+	struct sockaddr_in6 address = {0}; /* an IPv4 address has its port in the same place */
 	socklen_t n = sizeof(address);
-	char port[8] = "0";
 
-	if (getsockname(listen_fd, (struct sockaddr *)&address, &n) == 0)
-		getnameinfo((struct sockaddr *)&address, n, NULL, 0, port, sizeof(port),
-			    NI_NUMERICSERV);
-	return (unsigned)strtoul(port, NULL, 10);
+	getsockname(listen_fd, (struct sockaddr *)&address, &n);
+	return ntohs(address.sin6_port);
 }
 
 static void turn_away(struct door *door, struct connection *connection)

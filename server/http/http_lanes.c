@@ -17,8 +17,7 @@
 #define PACED_FROM 4096 /* bytes of a body that come at once */
 #define PACE_BYTES (2 * 1024 * 1024) /* of bodies that a lane with several connections reads ... */
 #define PACE_MS 10                    /* ... in this time */
-#define LANE_SLACK                                                                                 \
-	4 /* connections that libmicrohttpd still counts when it has said that they are closed */
+#define LANE_SLACK 4 /* that libmicrohttpd still counts when it has said that they are closed */
 
 struct lanes {
 	struct http *http;

@@ -8,12 +8,10 @@
 #include "server/crash.h"
 #include "server/platform/platform.h"
 
-#define LONG_BODY (128 * 1024)        /* bytes; to parse more takes milliseconds */
-#define LONG_CODED_BODY                                                                            \
-	512 /* the same for a compressed body, which may become a thousand times as large */
-#define COSTLY_BODY 4096 /* bytes; some work on a body does not count in a slice */
+#define LONG_BODY (128 * 1024) /* bytes; to parse more takes milliseconds */
+#define COSTLY_BODY 4096       /* bytes; some work on a body does not count in a slice */
 #define LONG_COMPRESSION (256 * 1024)
-#define HELD_MS 5 /* between two looks at a request that is held */
+#define HELD_MS 5                /* between two looks at a request that is held */
 #define PARAMETERS_MAX 64        /* of a query */
 #define QUERIED_TARGET_MAX 14336 /* bytes of a target with a query */
 
@@ -143,10 +141,9 @@ static bool is_expected_long(const struct exchange *exchange)
 {
 	if (exchange->problem != HTTP_FINE || exchange->http->options.slice_ns == 0)
 		return false;
-	bool is_long =
-		exchange->body.n >= LONG_BODY || exchange->connection->cost_ns > 0 ||
-		(exchange->body.n >= LONG_CODED_BODY &&
-		 str_is_set(headers_first(&exchange->head.headers, STR("Content-Encoding"))));
+	/* a compressed body may become a thousand times as large */
+	bool is_long = exchange->body.n >= LONG_BODY || exchange->connection->cost_ns > 0 ||
+		       str_is_set(headers_first(&exchange->head.headers, STR("Content-Encoding")));
 	return is_long && !platform_has_ended(exchange->connection->fd);
 }
 

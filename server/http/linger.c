@@ -51,10 +51,7 @@ static void linger_look(struct crew_job *job, bool is_late)
 
 void linger_keep(struct lingers *lingers, int fd)
 {
-	char byte;
-	ssize_t n = recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-
-	if (n == 0 || (n < 0 && errno != EAGAIN && errno != EWOULDBLOCK)) /* it has closed */
+	if (!waste(fd)) /* it has closed */
 		return;
 	bool has_room = atomic_fetch_add(&lingers->count, 1) < lingers->most;
 	int own = has_room ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : -1;
