@@ -100,15 +100,6 @@ static void turn_away(struct door *door, struct connection *connection)
 	close(fd);
 }
 
-/* Not while events are left that may name a connection. */
-static void make_door_room(struct door *door)
-{
-	struct connection *oldest;
-
-	while ((oldest = connections_crowded_out(door->http->connections)))
-		turn_away(door, oldest);
-}
-
 /* The kind of a connection by its first bytes. Too few bytes to decide make it VITAL: that thread
  * can wait for more. */
 static enum connection_kind door_kind_of(struct str bytes)
@@ -147,6 +138,21 @@ static void door_look(struct door *door, struct connection *connection)
 		linger_refuse(&door->http->lingers, fd, "503 Service Unavailable",
 			      STR(FULL_REFUSAL));
 	turn_away(door, connection);
+}
+
+/* Not while events are left that may name a connection. One that has asked meanwhile gets an
+ * answer. */
+static void make_door_room(struct door *door)
+{
+	struct connection *oldest;
+	char byte;
+
+	while ((oldest = connections_crowded_out(door->http->connections))) {
+		if (recv(oldest->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0)
+			door_look(door, oldest);
+		else
+			turn_away(door, oldest);
+	}
 }
 
 static void door_take(void *context, int fd, const struct sockaddr_storage *peer)

@@ -520,6 +520,13 @@ def few_files():
         until(is_full, "there is room for more than the limit")
         assert raw.ask(server, raw.GET_HEALTH).status == 200
         [s.close() for s in silent]
+        asked = []
+        for _ in range(100):  # at once, each with its request: all are answered
+            asked.append(raw.connect(server))
+            asked[-1].sendall(raw.request())
+        replies = [raw.read_reply(s) for s in asked]
+        assert {reply and reply.status for reply in replies} <= {200, 503}, [reply and reply.status for reply in replies]
+        [s.close() for s in asked]
         inside = take_all_places(server, most)
         [s.close() for s in inside]
         server.process.terminate()
