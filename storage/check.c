@@ -519,6 +519,21 @@ static void check_system(struct check *check)
 	cursor->is_done = cursor->index >= sizeof(parts) / sizeof(parts[0]);
 }
 
+/* The counter gives the numbers of tables: one that is behind would give this table's again. */
+static void check_number(struct check *check)
+{
+	struct err err = err_in(check->next);
+	struct str value;
+	uint64_t last;
+	enum code code = store_get(check->txn, (struct keyspace){0, SYSTEM_COUNTERS}, STR("table"),
+				   check->next, &value, &err);
+
+	if (code == OK && str_is_set(value) && row_is_decimal(value, &last) &&
+	    last < check->table->identity.number)
+		find(check->report, str_printf(check->next, CHECK_NUMBER_BEHIND,
+					       STR_ARG(check->table->identity.name)));
+}
+
 static void check_piece(struct check *check)
 {
 	struct check_cursor *cursor = check->cursor;
@@ -544,8 +559,10 @@ static void check_piece(struct check *check)
 	}
 	cursor->table = record.key;
 	check->table = table;
-	if (cursor->stage == 0 && !str_is_set(cursor->key))
+	if (cursor->stage == 0 && !str_is_set(cursor->key)) {
 		check_marks(check, record.key);
+		check_number(check);
+	}
 	/* the table may have lost an index since the last piece */
 	if (cursor->stage == STAGE_INDEX && cursor->index >= table_index_total(table))
 		check_next_part(check);

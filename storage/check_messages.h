@@ -8,6 +8,7 @@
 #define CHECK_UNREADABLE "cannot be read: " STR_FMT
 #define CHECK_RECORD_MALFORMED "a table record cannot be read: " STR_FMT
 #define CHECK_NO_TABLE "there are rows of table number %llu, and no record of it"
+#define CHECK_NUMBER_BEHIND "table " STR_FMT ": its number is given again to another table"
 #define CHECK_MARK_MISSING                                                                         \
 	"table " STR_FMT ": a row by which it is listed, or work on it is found, is missing"
 #define CHECK_ITEM_MALFORMED "the item is malformed"

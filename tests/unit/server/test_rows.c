@@ -666,6 +666,8 @@ static const struct example {
 	{"numbers of a table that has no next one", SYSTEM_COUNTERS, true,
 	 BYTES("unflushed/\0\0\0\0\0\0\0\1" FULL_NUMBER),
 	 BYTES("\0\0\0\0\0\0\0\1\0\0\0\0\0\0\0\0key")},
+	{"a counter that gives numbers of tables again", SYSTEM_COUNTERS, true, BYTES("table"),
+	 BYTES("1")},
 	{"a token of no namespace", SYSTEM_TOKEN_EXPIRY, true, BYTES("token"), BYTES("-")},
 	{"a token that expires at no time", SYSTEM_TOKEN_EXPIRY, true,
 	 BYTES("000000000000/eu-west-3/\x7F\xFF\xFF\xFF\xFF\xFF\xFF\xFFt"), BYTES("-")},
