@@ -39,8 +39,7 @@ struct memory_file {
 	sqlite3_file base;
 	struct memory_files *files;
 	struct memory_file *next;
-	uint64_t pin;                 /* the version that it reads, under the mutex; 0: none */
-	uint64_t version;             /* the same, or NEWEST */
+	uint64_t version; /* that it reads; 0: none. Written under the mutex, by its own thread */
 	uint64_t size;                /* of the database in that version, in bytes */
 };
 
@@ -133,16 +132,9 @@ static void pin(struct memory_file *file)
 	struct memory_files *files = file->files;
 
 	pthread_mutex_lock(&files->mutex);
-	file->pin = file->version = files->published;
+	file->version = files->published;
 	file->size = files->published_size;
 	pthread_mutex_unlock(&files->mutex);
-}
-
-static void unpin(struct memory_file *file)
-{
-	pthread_mutex_lock(&file->files->mutex);
-	file->pin = file->version = file->size = 0;
-	pthread_mutex_unlock(&file->files->mutex);
 }
 
 /* Frees what waits as far as no connection has pinned an older version. */
@@ -177,7 +169,7 @@ static void end_version(struct memory_files *files)
 	files->published++;
 	files->published_size = files->size;
 	for (const struct memory_file *file = files->open; file; file = file->next)
-		oldest = file->pin && file->pin < oldest ? file->pin : oldest;
+		oldest = file->version && file->version < oldest ? file->version : oldest;
 	pthread_mutex_unlock(&files->mutex);
 	free_unseen(files, oldest);
 }
@@ -260,60 +252,47 @@ static int file_size(sqlite3_file *base, sqlite3_int64 *size)
 	return SQLITE_OK;
 }
 
-/* Makes the connection the writer, unless there is another, or a later version than its own. */
-static bool take_writing(struct memory_file *file)
-{
-	struct memory_files *files = file->files;
-
-	pthread_mutex_lock(&files->mutex);
-	bool is_taken = !files->writer && file->pin == files->published;
-	if (is_taken) {
-		files->writer = file;
-		file->pin = 0;
-	}
-	pthread_mutex_unlock(&files->mutex);
-	return is_taken;
-}
-
 static int file_lock(sqlite3_file *base, int kind)
 {
 	struct memory_file *file = (struct memory_file *)base;
+	struct memory_files *files = file->files;
 
 	if (kind == SQLITE_LOCK_SHARED) {
 		pin(file);
 		return SQLITE_OK;
 	}
-	if (file->version == NEWEST) /* it is the writer */
-		return SQLITE_OK;
-	if (!take_writing(file))
-		return SQLITE_BUSY;
-	file->version = NEWEST;
-	return SQLITE_OK;
+	pthread_mutex_lock(&files->mutex);
+	if (!files->writer && file->version == files->published) {
+		files->writer = file;
+		file->version = NEWEST;
+	}
+	pthread_mutex_unlock(&files->mutex);
+	return file->version == NEWEST ? SQLITE_OK : SQLITE_BUSY;
 }
 
 static int file_unlock(sqlite3_file *base, int kind)
 {
 	struct memory_file *file = (struct memory_file *)base;
+	struct memory_files *files = file->files;
+	bool is_writer = file->version == NEWEST;
 
-	if (file->version == NEWEST) {
-		drop(file->files);
+	if (is_writer) {
+		drop(files);
 		pin(file); /* before another one writes: SQLite goes on with its cache */
-		pthread_mutex_lock(&file->files->mutex);
-		file->files->writer = NULL;
-		pthread_mutex_unlock(&file->files->mutex);
 	}
+	pthread_mutex_lock(&files->mutex);
+	if (is_writer)
+		files->writer = NULL;
 	if (kind == SQLITE_LOCK_NONE)
-		unpin(file);
+		file->version = file->size = 0;
+	pthread_mutex_unlock(&files->mutex);
 	return SQLITE_OK;
 }
 
+/* SQLite asks for hot journals alone. */
 static int file_check_lock(sqlite3_file *base, int *is_locked)
 {
-	struct memory_files *files = ((struct memory_file *)base)->files;
-
-	pthread_mutex_lock(&files->mutex);
-	*is_locked = files->writer != NULL;
-	pthread_mutex_unlock(&files->mutex);
+	*is_locked = ((struct memory_file *)base)->files->writer != NULL;
 	return SQLITE_OK;
 }
 
