@@ -183,7 +183,7 @@ static enum code sqlite_commit(struct store_txn *txn, struct err *err)
 	}
 	if (txn->mode == STORE_WRITE)
 		quota_commit(&store->quota);
-	uint64_t commit = txn->mode == STORE_WRITE ? wal_commit_number(&store->wal) : 0;
+	uint64_t commit = txn->mode == STORE_WRITE ? atomic_load(&store->wal.commits) : 0;
 	release(connection);
 	return wal_sync(&store->wal, commit, err);
 }

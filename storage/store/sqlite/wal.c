@@ -43,15 +43,17 @@ static int pages_of(uint64_t bytes)
 }
 
 /* Under a limit and on a full disk readers get no more of either. */
-static void fit_room(struct wal_room *room)
+static void fit_room(struct wal *wal)
 {
-	int usual = pages_of(quota_log_usual(room->quota, room->bytes));
-	bool is_short = room->quota->limit || quota_is_full(room->quota);
+	const struct wal_options *options = &wal->options;
+	struct wal_room *room = &wal->room;
+	int usual = pages_of(quota_log_usual(options->quota, options->log_bytes));
+	bool is_short = options->quota->limit || quota_is_full(options->quota);
 
 	if (usual == room->usual && !is_short)
 		return;
 	room->usual = room->allowed = usual;
-	room->most = is_short ? usual : pages_of(room->bytes_most);
+	room->most = is_short ? usual : pages_of(options->log_bytes_most);
 }
 
 /* Called by SQLite behind each commit that changed something. */
@@ -67,7 +69,7 @@ static int on_commit(void *context, sqlite3 *db, const char *name, int pages)
 	wal->pages = pages;
 	wal->room.is_asked = false;
 	wal->bytes = LOG_HEAD + (uint64_t)pages * FRAME_BYTES;
-	fit_room(&wal->room);
+	fit_room(wal);
 	bool is_due = pages >= wal->due_pages || is_over(wal);
 	if ((is_due && !wal->is_due) || wal->is_moved)
 		pthread_cond_signal(&wal->checkpoint_cond);
@@ -115,9 +117,9 @@ static void wait_for_readers(struct wal *wal)
 	} else if (room->waiting == 0) {
 		room->waits = 0;
 	} else if (room->waits++ == 0) {
-		readers_note(room->readers);
-	} else if (room->waits > room->waits_max) {
-		readers_end(room->readers);
+		readers_note(wal->options.readers);
+	} else if (room->waits > wal->options.reader_ms / READERS_WAIT_MS) {
+		readers_end(wal->options.readers);
 	}
 }
 
@@ -212,26 +214,10 @@ static bool wait_until_due(struct wal *wal)
 	return !wal->is_stopping;
 }
 
-/* Syncs a new data file. Writers wait for it: is_wanted is set since wal_start. */
-static void sync_new(struct wal *wal)
-{
-	sqlite3_file *data =
-		wal->durability == DURABILITY_OFF
-			? NULL
-			: page_file_of(wal->checkpointer.db, SQLITE_FCNTL_FILE_POINTER);
-
-	if (data && data->pMethods->xSync(data, SQLITE_SYNC_FULL) != SQLITE_OK)
-		atomic_store(&wal->is_broken, true);
-	hold_writer(wal);
-	free_writer(wal);
-}
-
 static void *run(void *context)
 {
 	struct wal *wal = context;
 
-	if (atomic_load(&wal->room.is_wanted))
-		sync_new(wal);
 	pthread_mutex_lock(&wal->mutex);
 	while (wait_until_due(wal)) {
 		bool is_start = is_over(wal), is_beside = wal->is_due && wal->pages < LOG_PAGES_MAX;
@@ -245,18 +231,6 @@ static void *run(void *context)
 	}
 	pthread_mutex_unlock(&wal->mutex);
 	return NULL;
-}
-
-static void make_room(struct wal_room *room, const struct wal_options *options)
-{
-	room->bytes = options->log_bytes;
-	room->bytes_most = options->log_bytes_most;
-	room->quota = options->quota;
-	room->usual = room->allowed = pages_of(options->log_bytes);
-	room->most = pages_of(options->log_bytes_most);
-	room->waits_max = options->reader_ms / READERS_WAIT_MS;
-	room->readers = options->readers;
-	pthread_cond_init(&room->cond, NULL);
 }
 
 uint64_t wal_file_bytes(const struct wal *wal)
@@ -307,12 +281,12 @@ enum code wal_start(struct wal *wal, struct connection *writer, pthread_mutex_t 
 	sqlite3_file *log = page_file_of(writer->db, SQLITE_FCNTL_JOURNAL_POINTER);
 
 	wal->writer_mutex = writer_mutex;
-	wal->path = options->path;
-	wal->durability = options->durability;
+	wal->options = *options;
 	wal->due_pages = CHECKPOINT_PAGES;
 	wal->is_moved = true;
-	atomic_init(&wal->room.is_wanted, options->is_new);
-	make_room(&wal->room, options);
+	wal->room.usual = wal->room.allowed = pages_of(options->log_bytes);
+	wal->room.most = pages_of(options->log_bytes_most);
+	pthread_cond_init(&wal->room.cond, NULL);
 	enum code code = connection_open(&wal->checkpointer, options->path, SQLITE_OPEN_READWRITE,
 					 options->setup, err);
 	if (code != OK)
@@ -325,7 +299,8 @@ enum code wal_start(struct wal *wal, struct connection *writer, pthread_mutex_t 
 	if (!log)
 		return err_set(err, MSG_STORE_FAILED, "the write-ahead log is not open");
 	wal->disk = log;
-	page_file_limit(log, page_file_of(writer->db, SQLITE_FCNTL_FILE_POINTER), options->quota);
+	wal->data = page_file_of(writer->db, SQLITE_FCNTL_FILE_POINTER);
+	page_file_limit(log, wal->data, options->quota);
 	shorten(wal, writer);
 	pthread_mutex_init(&wal->mutex, NULL);
 	pthread_cond_init(&wal->syncs.cond, NULL);
@@ -385,6 +360,15 @@ bool wal_is_cut(const struct wal *wal)
 	       (uint64_t)size < wal->bytes;
 }
 
+static enum code sync_new(struct wal *wal, struct err *err)
+{
+	wal->options.is_new = false;
+	if (wal->options.durability != DURABILITY_OFF &&
+	    wal->data->pMethods->xSync(wal->data, SQLITE_SYNC_FULL) != SQLITE_OK)
+		atomic_store(&wal->is_broken, true);
+	return wal_check(wal, err);
+}
+
 enum code wal_admit(struct wal *wal, struct err *err)
 {
 	struct wal_room *room = &wal->room;
@@ -399,17 +383,12 @@ enum code wal_admit(struct wal *wal, struct err *err)
 		room->waiting--;
 		code = wal_check(wal, err);
 	}
-	return code;
-}
-
-uint64_t wal_commit_number(const struct wal *wal)
-{
-	return atomic_load(&wal->commits);
+	return code == OK && wal->options.is_new ? sync_new(wal, err) : code;
 }
 
 enum code wal_sync(struct wal *wal, uint64_t commit, struct err *err)
 {
-	if (wal->durability != DURABILITY_FULL)
+	if (wal->options.durability != DURABILITY_FULL)
 		return OK;
 	pthread_mutex_lock(&wal->mutex);
 	while (wal->syncs.reached < commit && !atomic_load(&wal->is_broken)) {
@@ -442,8 +421,8 @@ bool wal_is_stopped(const struct wal *wal)
 enum code wal_check(const struct wal *wal, struct err *err)
 {
 	if (atomic_load(&wal->file) == WAL_FILE_MOVED_AWAY)
-		return err_set(err, MSG_STORE_MOVED, wal->path);
+		return err_set(err, MSG_STORE_MOVED, wal->options.path);
 	if (atomic_load(&wal->file) == WAL_FILE_CUT)
-		return err_set(err, MSG_STORE_CUT, wal->path);
+		return err_set(err, MSG_STORE_CUT, wal->options.path);
 	return atomic_load(&wal->is_broken) ? err_set(err, MSG_STORE_UNSYNCED) : OK;
 }

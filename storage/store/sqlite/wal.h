@@ -21,8 +21,7 @@
  * and after `reader_ms` it is interrupted. The log is thus never larger than these bytes and one
  * transaction.
  *
- * The pages of a new data file are synced by the thread when it begins. The first writer waits for
- * that; a start does not.
+ * The first writer syncs the pages of a new data file; a start does not wait for that.
  *
  * A checkpoint never begins on a log that may be moved already, unless the writer is held: before
  * 3.44.6, 3.50.7 and 3.51.3 SQLite could then miss that a commit started the log over, and lose
@@ -45,7 +44,7 @@ struct wal_syncs {
 struct wal_options {
 	const char *path;            /* of the data file, absolute; outlives the log */
 	const char *setup;           /* SQL for the checkpoints' connection */
-	enum durability durability;
+	enum durability durability;  /* FULL: commits wait for the disk; OFF: nothing does */
 	size_t log_bytes, log_bytes_most; /* usually, and beside readers */
 	unsigned reader_ms;
 	bool is_new;                 /* the data file was written just now, and not synced */
@@ -58,16 +57,11 @@ struct wal_room {
 	int usual;                   /* beyond it the log is to be started over */
 	int allowed;                 /* beyond it writers wait */
 	int most;                    /* of `allowed` while readers need the log */
-	atomic_bool is_wanted; /* the thread waits for the writer's lock, or is to sync a new data
-				  file */
-	unsigned waiting;      /* writers, under their lock */
+	atomic_bool is_wanted;       /* the thread waits for the writer's lock */
+	unsigned waiting;            /* writers, under their lock */
 	bool is_asked;               /* wal_make_room() was, and no commit came since */
 	unsigned waits;              /* of writers for readers, in a row */
-	unsigned waits_max;
-	const struct quota *quota;
-	size_t bytes, bytes_most;    /* that are wanted */
 	pthread_cond_t cond;         /* of the writer's lock */
-	struct readers *readers;
 };
 
 /* What others did to the data file or its log. Where one is cut short pages are lost: both stay as
@@ -75,15 +69,14 @@ struct wal_room {
 enum wal_file { WAL_FILE_WHOLE, WAL_FILE_MOVED_AWAY, WAL_FILE_CUT };
 
 struct wal {
+	struct wal_options options;
 	bool is_started;
-	enum durability durability;    /* FULL: commits wait for the disk; OFF: nothing does */
 	pthread_mutex_t *writer_mutex;
-	sqlite3_file *disk;            /* the log's file as the writer has it open: for its syncs */
+	sqlite3_file *disk, *data; /* the files as the writer has them open: for their syncs */
 	struct connection checkpointer;
 	pthread_t thread;
 	atomic_uint_fast64_t commits;  /* in the log; written under writer_mutex */
 	uint64_t bytes;                /* that the log has at least; under writer_mutex */
-	const char *path;              /* of the data file, absolute; outlives the log */
 	_Atomic enum wal_file file;    /* other than WAL_FILE_WHOLE: nothing is written */
 	atomic_bool is_broken; /* a sync failed: what is on the disk is unknown; nothing is written,
 				  nor moved out of the log */
@@ -135,9 +128,6 @@ bool wal_make_room(struct wal *wal);
 
 /* The size of the log's file. */
 uint64_t wal_file_bytes(const struct wal *wal);
-
-/* The number of the writer's latest commit; with writer_mutex held. */
-uint64_t wal_commit_number(const struct wal *wal);
 
 /* Waits until that commit is safe. ERR_INTERNAL where a sync failed: from then on nothing is
  * written any more (wal_check). */
