@@ -1,7 +1,5 @@
 #include "storage/store/sqlite/connection.h"
 
-#include <assert.h>
-
 #include "storage/store/sqlite/guard.h"
 #include "storage/store/sqlite/page_file.h"
 #include "storage/store/sqlite/quota.h"
@@ -58,7 +56,6 @@ static const char *const statement_sql[PLACE_TABLE_COUNT][STATEMENT_COUNT] = {
 	3 /* the parameter that picks the keyspace's rows among those of others: bound once */
 
 static const char *const control_sql[CONTROL_COUNT] = {
-	[CONTROL_BEGIN_READ] = "BEGIN",
 	[CONTROL_SNAPSHOT] = "PRAGMA schema_version",
 	[CONTROL_BEGIN_WRITE] = "BEGIN IMMEDIATE",
 	[CONTROL_COMMIT] = "COMMIT",
@@ -167,7 +164,7 @@ enum code connection_control(struct connection *connection, enum control control
 {
 	sqlite3_stmt *statement = connection->controls[control];
 
-	if (control == CONTROL_BEGIN_WRITE || control == CONTROL_BEGIN_READ)
+	if (control == CONTROL_BEGIN_WRITE)
 		connection_rollback(connection); /* what found no memory to be undone */
 	int result = sqlite3_step(statement);
 	enum code code = result == SQLITE_DONE ? OK : connection_error(connection, err);
@@ -216,15 +213,16 @@ enum code connection_number(struct connection *connection, const char *sql, int6
 
 bool connection_pages(struct connection *connection, int64_t *pages, int64_t *free_pages)
 {
-	struct arena *arena = arena_new(0);
-	struct err err = err_in(arena);
-	bool is_read =
-		connection_control(connection, CONTROL_BEGIN_READ, &err) == OK &&
-		connection_number(connection, "PRAGMA page_count", pages, &err) == OK &&
-		connection_number(connection, "PRAGMA freelist_count", free_pages, &err) == OK;
+	sqlite3_stmt *statement = NULL;
+	bool is_read = sqlite3_prepare_v2(connection->db,
+					  "SELECT page_count, freelist_count FROM "
+					  "pragma_page_count, pragma_freelist_count",
+					  -1, &statement, NULL) == SQLITE_OK &&
+		       sqlite3_step(statement) == SQLITE_ROW;
 
-	connection_rollback(connection);
-	arena_free(arena);
+	*pages = is_read ? sqlite3_column_int64(statement, 0) : 0;
+	*free_pages = is_read ? sqlite3_column_int64(statement, 1) : 0;
+	sqlite3_finalize(statement);
 	return is_read;
 }
 
@@ -238,11 +236,6 @@ static struct slot *slot_set(struct connection *connection, struct keyspace keys
 	return *set;
 }
 
-static bool slot_holds(const struct slot *slot, struct keyspace keyspace)
-{
-	return slot->is_taken && keyspace_is_same(slot->keyspace, keyspace);
-}
-
 /* The keyspace's slot; the least recently used one of its set is emptied where none is free. */
 static struct slot *slot_find(struct connection *connection, struct keyspace keyspace)
 {
@@ -251,13 +244,11 @@ static struct slot *slot_find(struct connection *connection, struct keyspace key
 	for (int i = 0; i < SLOTS_PER_SET; i++) {
 		struct slot *slot = &set[i];
 
-		if (slot_holds(slot, keyspace))
+		if (slot->is_taken && keyspace_is_same(slot->keyspace, keyspace))
 			return slot;
-		if (!slot->busy && (!oldest || slot->used_at < oldest->used_at))
+		if (!oldest || slot->used_at < oldest->used_at)
 			oldest = slot;
 	}
-	assert(oldest); /* a scan keeps one slot busy, and scans do not nest: there is always
-			   another */
 	slot_clear(oldest);
 	oldest->keyspace = keyspace;
 	oldest->is_taken = true;
@@ -269,10 +260,9 @@ static enum code read_place(struct connection *connection, struct keyspace keysp
 			    struct place *place, struct err *err)
 {
 	char key[PLACE_ROW_MAX];
-	struct slot *slot;
 	sqlite3_stmt *statement;
-	enum code code = connection_statement(connection, PLACE_KEYSPACE, STATEMENT_GET, &slot,
-					      &statement, err);
+	enum code code =
+		connection_statement(connection, PLACE_KEYSPACE, STATEMENT_GET, &statement, err);
 
 	if (code != OK)
 		return code;
@@ -350,11 +340,10 @@ static enum code slot_located(struct connection *connection, struct keyspace key
 }
 
 enum code connection_statement(struct connection *connection, struct keyspace keyspace,
-			       enum statement kind, struct slot **slot_out, sqlite3_stmt **out,
-			       struct err *err)
+			       enum statement kind, sqlite3_stmt **out, struct err *err)
 {
-	enum code code = slot_located(connection, keyspace, slot_out, err);
-	struct slot *slot = *slot_out;
+	struct slot *slot;
+	enum code code = slot_located(connection, keyspace, &slot, err);
 
 	if (code != OK)
 		return code;
@@ -377,19 +366,20 @@ static void join_with(struct slot *slot, const struct place *to)
 }
 
 enum code connection_statement_of(struct connection *connection, struct keyspace keyspace,
-				  struct keyspace to, enum statement kind, struct slot **slot,
-				  sqlite3_stmt **statement, struct err *err)
+				  struct keyspace to, enum statement kind, sqlite3_stmt **statement,
+				  struct err *err)
 {
-	enum code code = slot_located(connection, to, slot, err);
+	struct slot *slot;
+	enum code code = slot_located(connection, to, &slot, err);
 
 	*statement = NULL;
 	if (code != OK)
 		return code;
-	struct place place = (*slot)->place;
-	code = slot_located(connection, keyspace, slot, err);
+	struct place place = slot->place;
+	code = slot_located(connection, keyspace, &slot, err);
 	if (code != OK || place_table(&place) != PLACE_TABLE_OWN ||
-	    place_table(&(*slot)->place) != PLACE_TABLE_KEYS)
+	    place_table(&slot->place) != PLACE_TABLE_KEYS)
 		return code;
-	join_with(*slot, &place);
-	return connection_statement(connection, keyspace, kind, slot, statement, err);
+	join_with(slot, &place);
+	return connection_statement(connection, keyspace, kind, statement, err);
 }

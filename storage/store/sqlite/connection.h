@@ -40,7 +40,10 @@ enum statement {
 
 /* Statements of a connection. */
 enum control {
-	CONTROL_BEGIN_READ, CONTROL_SNAPSHOT, CONTROL_BEGIN_WRITE, CONTROL_COMMIT, CONTROL_ROLLBACK,
+	CONTROL_SNAPSHOT,
+	CONTROL_BEGIN_WRITE,
+	CONTROL_COMMIT,
+	CONTROL_ROLLBACK,
 	CONTROL_COUNT
 };
 
@@ -48,7 +51,6 @@ enum control {
 struct slot {
 	struct keyspace keyspace;
 	bool is_taken;
-	unsigned busy;       /* scans under way: not to be evicted */
 	uint64_t used_at;
 	uint64_t
 		located; /* 1 more than the connection had forgotten when the place was looked up */
@@ -59,7 +61,7 @@ struct slot {
 };
 
 #define SLOT_SETS 64
-#define SLOTS_PER_SET 8
+#define SLOTS_PER_SET 8 /* a call uses 3: its own, what rows stand for, PLACE_KEYSPACE */
 
 struct connection {
 	struct store_txn txn; /* first: the transaction that is under way */
@@ -100,8 +102,7 @@ void connection_end_read(struct connection *connection);
  * the next begin reports it. */
 void connection_rollback(struct connection *connection);
 
-/* The pages of the database, and how many of them are free; false where they cannot be read. No
- * transaction is under way. */
+/* The pages of the database, and how many of them are free; false where they cannot be read. */
 bool connection_pages(struct connection *connection, int64_t *pages, int64_t *free_pages);
 
 /* The integer that SQL with one result gives. */
@@ -111,7 +112,7 @@ enum code connection_number(struct connection *connection, const char *sql, int6
 /* The statement, reset and without bindings. ERR_RESOURCE_NOT_FOUND where the keyspace does not
  * exist. */
 enum code connection_statement(struct connection *connection, struct keyspace keyspace,
-			       enum statement kind, struct slot **slot, sqlite3_stmt **statement,
+			       enum statement kind, sqlite3_stmt **statement,
 			       struct err *err) WARN_UNUSED;
 
 /*
@@ -119,8 +120,8 @@ enum code connection_statement(struct connection *connection, struct keyspace ke
  * the two keyspaces lies in a SQL table of another kind.
  */
 enum code connection_statement_of(struct connection *connection, struct keyspace keyspace,
-				  struct keyspace to, enum statement kind, struct slot **slot,
-				  sqlite3_stmt **statement, struct err *err) WARN_UNUSED;
+				  struct keyspace to, enum statement kind, sqlite3_stmt **statement,
+				  struct err *err) WARN_UNUSED;
 
 /* All places are looked up again before their next use. */
 void connection_forget(struct connection *connection);

@@ -33,23 +33,11 @@ static enum code check_reading(struct connection *connection, struct err *err)
 static enum code statement_to_read(struct connection *connection, struct keyspace keyspace,
 				   enum statement kind, sqlite3_stmt **statement, struct err *err)
 {
-	struct slot *slot;
 	enum code code = check_reading(connection, err);
 
 	if (code != OK)
 		return code;
-	return connection_statement(connection, keyspace, kind, &slot, statement, err);
-}
-
-static enum code statement_to_change(struct connection *connection, struct keyspace keyspace,
-				     enum statement kind, sqlite3_stmt **statement, struct err *err)
-{
-	struct slot *slot;
-	enum code code = rows_begin_change(connection, err);
-
-	if (code != OK)
-		return code;
-	return connection_statement(connection, keyspace, kind, &slot, statement, err);
+	return connection_statement(connection, keyspace, kind, statement, err);
 }
 
 static void bind(sqlite3_stmt *statement, int position, struct str bytes)
@@ -64,9 +52,10 @@ static struct str column(sqlite3_stmt *statement, int position)
 	return (struct str){p ? p : "", (size_t)sqlite3_column_bytes(statement, position)};
 }
 
-static enum code get(struct connection *connection, struct keyspace keyspace, struct str key,
-		     struct arena *arena, struct str *value, struct err *err)
+enum code rows_get(struct store_txn *txn, struct keyspace keyspace, struct str key,
+		   struct arena *arena, struct str *value, struct err *err)
 {
+	struct connection *connection = (struct connection *)txn;
 	sqlite3_stmt *statement;
 	enum code code = statement_to_read(connection, keyspace, STATEMENT_GET, &statement, err);
 
@@ -81,12 +70,6 @@ static enum code get(struct connection *connection, struct keyspace keyspace, st
 		code = connection_error(connection, err);
 	sqlite3_reset(statement);
 	return code;
-}
-
-enum code rows_get(struct store_txn *txn, struct keyspace keyspace, struct str key,
-		   struct arena *arena, struct str *value, struct err *err)
-{
-	return get((struct connection *)txn, keyspace, key, arena, value, err);
 }
 
 /* Whether rows there make the data grow; others, such as the records of streams, also come with
@@ -112,8 +95,11 @@ static enum code change(struct store_txn *txn, struct keyspace keyspace, enum st
 {
 	struct connection *connection = (struct connection *)txn;
 	sqlite3_stmt *statement;
-	enum code code = statement_to_change(connection, keyspace, kind, &statement, err);
+	enum code code = rows_begin_change(connection, err);
 
+	if (code != OK)
+		return code;
+	code = connection_statement(connection, keyspace, kind, &statement, err);
 	if (code != OK)
 		return code;
 	bind(statement, 1, key);
@@ -147,14 +133,13 @@ enum code rows_refer(struct store_txn *txn, struct keyspace keyspace, struct str
 {
 	struct connection *connection = (struct connection *)txn;
 	struct quota *quota = &connection->store->quota;
-	struct slot *slot;
 	sqlite3_stmt *statement;
 	enum code code = rows_begin_change(connection, err);
 
 	quota->is_growing = quota->is_growing || is_growing(keyspace);
 	if (code != OK)
 		return code;
-	code = connection_statement_of(connection, keyspace, to->keyspace, STATEMENT_REFER, &slot,
+	code = connection_statement_of(connection, keyspace, to->keyspace, STATEMENT_REFER,
 				       &statement, err);
 	if (code != OK)
 		return code;
@@ -183,8 +168,7 @@ static const enum statement range_statements[2][2][2] = {
  */
 static enum code first_of_range(struct connection *connection, struct keyspace keyspace,
 				const struct keyspace *to, const struct store_range *range,
-				struct slot **slot, sqlite3_stmt **statement, int *result,
-				struct err *err)
+				sqlite3_stmt **statement, int *result, struct err *err)
 {
 	bool is_open = !str_is_set(range->high);
 	enum statement kind = range_statements[to != NULL][is_open][range->is_reverse];
@@ -192,8 +176,8 @@ static enum code first_of_range(struct connection *connection, struct keyspace k
 
 	if (code != OK)
 		return code;
-	code = to ? connection_statement_of(connection, keyspace, *to, kind, slot, statement, err)
-		  : connection_statement(connection, keyspace, kind, slot, statement, err);
+	code = to ? connection_statement_of(connection, keyspace, *to, kind, statement, err)
+		  : connection_statement(connection, keyspace, kind, statement, err);
 	if (code != OK || !*statement)
 		return code;
 	bind(*statement, 1, range->low);
@@ -228,25 +212,16 @@ static bool add_row(struct store_page *page, struct store_row row, struct store_
 	return !page->is_more && *code == OK;
 }
 
-/* Of a row that stands for another: the value of the one that its key says. */
-static enum code get_meant(struct connection *connection, const struct store_reference *reference,
-			   struct arena *arena, struct store_row *row, struct err *err)
-{
-	return get(connection, reference->to,
-		   reference->key_of(reference->context, arena, row->key), arena, &row->value, err);
-}
-
 enum code rows_page(struct store_txn *txn, struct keyspace keyspace,
 		    const struct store_range *range, struct store_bounds bounds,
 		    struct arena *arena, struct store_page *page, struct err *err)
 {
 	struct connection *connection = (struct connection *)txn;
-	struct slot *slot;
 	sqlite3_stmt *statement;
 	size_t bytes = 0;
 	int result;
 	enum code code =
-		first_of_range(connection, keyspace, NULL, range, &slot, &statement, &result, err);
+		first_of_range(connection, keyspace, NULL, range, &statement, &result, err);
 
 	*page = (struct store_page){0};
 	if (code != OK)
@@ -264,7 +239,7 @@ enum code rows_page(struct store_txn *txn, struct keyspace keyspace,
 }
 
 /* The row at which the join stands: what the numbers found, or else what its key says. */
-static enum code copy_joined(struct connection *connection, sqlite3_stmt *statement,
+static enum code copy_joined(struct store_txn *txn, sqlite3_stmt *statement,
 			     const struct store_reference *reference, struct arena *arena,
 			     struct store_row *row, struct err *err)
 {
@@ -273,7 +248,8 @@ static enum code copy_joined(struct connection *connection, sqlite3_stmt *statem
 		return OK;
 	}
 	row->key = str_copy(arena, column(statement, 0));
-	return get_meant(connection, reference, arena, row, err);
+	return rows_get(txn, reference->to, reference->key_of(reference->context, arena, row->key),
+			arena, &row->value, err);
 }
 
 enum code rows_page_of(struct store_txn *txn, struct keyspace keyspace,
@@ -282,12 +258,11 @@ enum code rows_page_of(struct store_txn *txn, struct keyspace keyspace,
 		       struct err *err)
 {
 	struct connection *connection = (struct connection *)txn;
-	struct slot *slot;
 	sqlite3_stmt *statement = NULL;
 	size_t bytes = 0;
 	int result;
-	enum code code = first_of_range(connection, keyspace, &reference->to, range, &slot,
-					&statement, &result, err);
+	enum code code = first_of_range(connection, keyspace, &reference->to, range, &statement,
+					&result, err);
 
 	*page = (struct store_page){0};
 	if (code != OK)
@@ -295,16 +270,14 @@ enum code rows_page_of(struct store_txn *txn, struct keyspace keyspace,
 	if (!statement)
 		return store_page_by_keys(txn, keyspace, reference, range, bounds, arena, page,
 					  err);
-	slot->busy++;
 	while (result == SQLITE_ROW) {
 		struct store_row row;
 
-		code = copy_joined(connection, statement, reference, arena, &row, err);
+		code = copy_joined(txn, statement, reference, arena, &row, err);
 		if (code != OK || !add_row(page, row, bounds, &bytes, arena, &code, err))
 			break;
 		result = sqlite3_step(statement);
 	}
-	slot->busy--;
 	if (result != SQLITE_ROW && result != SQLITE_DONE)
 		code = connection_error(connection, err);
 	sqlite3_reset(statement);

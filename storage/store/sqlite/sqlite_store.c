@@ -266,25 +266,18 @@ static enum code sqlite_check(struct store *base, struct err *err)
 	return wal_check(&store->wal, err);
 }
 
-/* A reader that is free at this moment, or NULL. */
-static struct connection *try_reader(struct sqlite_store *store)
-{
-	struct connection *connection = readers_try(&store->readers);
-
-	if (connection)
-		next_turn(connection);
-	return connection;
-}
-
 static void sqlite_usage(struct store *base, struct store_usage *usage)
 {
 	struct sqlite_store *store = (struct sqlite_store *)base;
-	struct connection *reader = try_reader(store);
+	struct connection *reader = readers_try(&store->readers);
 	int64_t pages = 0, free_pages = 0;
-	bool is_read = reader && connection_pages(reader, &pages, &free_pages);
+	bool is_read = false;
 
-	if (reader)
+	if (reader) {
+		next_turn(reader);
+		is_read = connection_pages(reader, &pages, &free_pages);
 		release(reader);
+	}
 	pthread_mutex_lock(&store->readers.mutex);
 	if (is_read)
 		store->usage =
