@@ -385,8 +385,9 @@ static void add(struct listing *listing, struct keyspace keyspace)
 	listing->found[listing->n++] = keyspace;
 }
 
-static enum code list_tables(struct connection *connection, sqlite3_stmt *statement,
-			     struct listing *listing, struct err *err)
+/* The keyspaces that lie in the SQL tables of their names. */
+static enum code list_named(struct connection *connection, sqlite3_stmt *statement,
+			    struct listing *listing, struct err *err)
 {
 	struct keyspace keyspace;
 	struct place place;
@@ -406,28 +407,20 @@ static enum code list_tables(struct connection *connection, sqlite3_stmt *statem
 	return result == SQLITE_DONE ? OK : connection_error(connection, err);
 }
 
-/* The keyspaces that lie in the SQL tables of their names. */
-static enum code list_named(struct connection *connection, struct listing *listing, struct err *err)
-{
-	sqlite3_stmt *statement;
-
-	if (sqlite3_prepare_v2(connection->db,
-			       "SELECT name FROM sqlite_master WHERE type = 'table'", -1,
-			       &statement, NULL) != SQLITE_OK)
-		return connection_error(connection, err);
-	enum code code = list_tables(connection, statement, listing, err);
-	sqlite3_finalize(statement);
-	return code;
-}
-
 enum code places_list(struct store_txn *txn, struct arena *arena, struct store_keyspaces *keyspaces,
 		      struct err *err)
 {
 	struct connection *connection = (struct connection *)txn;
 	struct listing listing = {.arena = arena};
 	struct store_page rows;
-	enum code code = list_named(connection, &listing, err);
+	sqlite3_stmt *statement;
 
+	if (sqlite3_prepare_v2(connection->db,
+			       "SELECT name FROM sqlite_master WHERE type = 'table'", -1,
+			       &statement, NULL) != SQLITE_OK)
+		return connection_error(connection, err);
+	enum code code = list_named(connection, statement, &listing, err);
+	sqlite3_finalize(statement);
 	if (code != OK)
 		return code;
 	code = list_places(connection, PLACE_OF_KEYSPACE, arena, &rows, err);

@@ -376,19 +376,10 @@ static const struct store_maintenance maintenance = {
 	live_copy_step, live_copy_read,     live_copy_end,
 };
 
-static enum code note_size(struct sqlite_store *store, struct err *err)
-{
-	int64_t pages = 0;
-	enum code code = connection_number(&store->writer, "PRAGMA page_count", &pages, err);
-
-	store->quota.data = (uint64_t)pages * STORE_PAGE;
-	return code;
-}
-
 /* What the file has is of this server, and of no later version. */
 static enum code accept_file(struct sqlite_store *store, const char *path, struct err *err)
 {
-	int64_t format;
+	int64_t format, pages;
 	enum code code = connection_number(&store->writer, "PRAGMA user_version", &format, err);
 
 	if (code != OK)
@@ -398,6 +389,10 @@ static enum code accept_file(struct sqlite_store *store, const char *path, struc
 			       (unsigned)SQLITE_STORE_FORMAT);
 	if (format < SQLITE_STORE_FORMAT_REFERENCES)
 		store->base.can = 0;
+	code = connection_number(&store->writer, "PRAGMA page_count", &pages, err);
+	if (code != OK)
+		return err_set(err, MSG_STORE_OPEN, path, err->message.p);
+	store->quota.data = (uint64_t)pages * STORE_PAGE;
 	return file_schema_check(store->writer.db, path, err);
 }
 
@@ -441,9 +436,6 @@ static enum code open_memory(struct sqlite_store *store, const struct sqlite_sto
 	if (code != OK)
 		return code;
 	code = places_complete(&store->writer, err);
-	if (code != OK)
-		return code;
-	code = note_size(store, err);
 	if (code != OK)
 		return code;
 	snprintf(setup, sizeof(setup),
@@ -545,9 +537,6 @@ static enum code open_disk(struct sqlite_store *store, const struct sqlite_store
 	(void)data_file_is_cut(store->lock_fd, &store->file_bytes);
 	if (is_old)
 		log_mark_leave(path, options->durability != DURABILITY_OFF);
-	code = note_size(store, err);
-	if (code != OK)
-		return code;
 	return open_readers(store, path, SQLITE_OPEN_READWRITE, setup, options->readers, err);
 }
 

@@ -265,15 +265,6 @@ bool wal_make_room(struct wal *wal)
 	return has_more;
 }
 
-/* A log that an earlier process left too large. */
-static void shorten(struct wal *wal, struct connection *writer)
-{
-	int pages;
-
-	if (wal_file_bytes(wal) / FRAME_BYTES > (uint64_t)wal->room.usual)
-		(void)checkpoint(wal, writer->db, SQLITE_CHECKPOINT_TRUNCATE, &pages);
-}
-
 enum code wal_start(struct wal *wal, struct connection *writer, pthread_mutex_t *writer_mutex,
 		    const struct wal_options *options, struct err *err)
 {
@@ -301,7 +292,8 @@ enum code wal_start(struct wal *wal, struct connection *writer, pthread_mutex_t 
 	wal->disk = log;
 	wal->data = page_file_of(writer->db, SQLITE_FCNTL_FILE_POINTER);
 	page_file_limit(log, wal->data, options->quota);
-	shorten(wal, writer);
+	if (wal_file_bytes(wal) / FRAME_BYTES > (uint64_t)wal->room.usual)
+		(void)wal_move_all(wal, writer); /* an earlier process left it too large */
 	pthread_mutex_init(&wal->mutex, NULL);
 	pthread_cond_init(&wal->syncs.cond, NULL);
 	pthread_cond_init(&wal->checkpoint_cond, NULL);
@@ -324,9 +316,7 @@ void wal_stop(struct wal *wal)
 
 void wal_end(struct wal *wal, struct connection *writer)
 {
-	int pages;
-
-	(void)checkpoint(wal, writer->db, SQLITE_CHECKPOINT_TRUNCATE, &pages);
+	(void)wal_move_all(wal, writer);
 	if (wal_is_stopped(wal))
 		sqlite3_db_config(writer->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
 }
