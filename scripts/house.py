@@ -118,15 +118,15 @@ def fails_later(lines, at):
 
 
 def check_outputs(files):
-    """In core/ and protocol/ a fallible function sets *out in its last step: `return OK;` follows, or RESULT of core/err.h does it."""
+    """Below the server a fallible function sets *out in its last step: `return OK;` follows, or RESULT of core/err.h does it, or the line says what it is after a failure."""
     for name, text in files.items():
-        if not name.startswith(("core/", "protocol/")):
+        if not name.startswith(("core/", "protocol/", "storage/")):
             continue
         text = blank(blank(text, COMMENT), STRING)
         for match in re.finditer(r"^(?:static )?enum code \w+\([^;{]*?\*out\b[^;{]*\)\n\{\n(.*?)^\}", text, re.S | re.M):
             lines, first = match.group(1).splitlines(), text.count("\n", 0, match.start(1)) + 1
             for at, line in enumerate(lines):
-                if re.match(r"\t+\*out = ", line) and fails_later(lines, at):
+                if re.match(r"\t+\*out = (?!code == OK \? )", line) and fails_later(lines, at):
                     yield name, first + at, "*out is set before the function may fail: set it last, by RESULT of core/err.h"
 
 

@@ -26,10 +26,10 @@ static const enum node_kind mirrored[NODE_KINDS] = {
 
 static enum code read_conjunct(const struct node *node, struct conjunct *out, struct err *err)
 {
+	struct conjunct read = {.kind = node->kind};
 	const struct path *path = NULL;
 	unsigned path_at = 0;
 
-	*out = (struct conjunct){.kind = node->kind};
 	if (!node_info(node->kind)->keys)
 		return err_set(err, MSG_KEY_CONDITION_OPERATOR, node_info(node->kind)->name.p);
 	for (unsigned i = 0; i < node->arg_count; i++) {
@@ -42,8 +42,8 @@ static enum code read_conjunct(const struct node *node, struct conjunct *out, st
 				return err_set(err, MSG_KEY_CONDITION_NAMES);
 			path = arg->path;
 			path_at = i;
-		} else if (arg->kind == NODE_VALUE && out->value_count < 2) {
-			out->values[out->value_count++] = &arg->value;
+		} else if (arg->kind == NODE_VALUE && read.value_count < 2) {
+			read.values[read.value_count++] = &arg->value;
 		} else {
 			return err_set(err, MSG_KEY_CONDITION_NESTED);
 		}
@@ -53,8 +53,9 @@ static enum code read_conjunct(const struct node *node, struct conjunct *out, st
 	if (path_at > 0 && mirrored[node->kind] == NODE_VALUE)
 		return err_set(err, MSG_KEY_CONDITION_ORDER, node_info(node->kind)->name.p);
 	if (path_at > 0)
-		out->kind = mirrored[node->kind];
-	out->name = path->steps[0].name;
+		read.kind = mirrored[node->kind];
+	read.name = path->steps[0].name;
+	*out = read;
 	return OK;
 }
 

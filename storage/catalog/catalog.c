@@ -47,12 +47,16 @@ static enum code read_current_in(struct catalog *catalog, struct store_txn *txn,
 				 const struct table *known, bool *is_known, bool *is_whole,
 				 struct table **table, struct err *err)
 {
+	struct table *stored;
 	enum code code = known ? currency_is_exact(txn, known, is_known, err) : OK;
 
 	if (code != OK || *is_known)
 		return code;
-	code = catalog_stored(catalog, txn, key, table, err);
-	if (code != OK || !*table || catalog->options.has_peers || retired_is_key(key))
+	code = catalog_stored(catalog, txn, key, &stored, err);
+	if (code != OK)
+		return code;
+	*table = stored;
+	if (!*table || catalog->options.has_peers || retired_is_key(key))
 		return code;
 	return currency_is_exact(txn, *table, is_whole, err);
 }

@@ -31,14 +31,12 @@ enum code catalog_stored(const struct catalog *catalog, struct store_txn *txn, s
 			 struct table **out, struct err *err)
 {
 	struct str record;
-	struct table *table;
+	struct table *table = NULL;
 	enum code code = store_get(txn, tables_keyspace, key, err->arena, &record, err);
 
-	*out = NULL;
-	if (code != OK || !str_is_set(record))
+	if (code != OK)
 		return code;
-	code = table_decode(record, catalog->options.settings, &table, err);
-	if (code == OK)
-		*out = table;
-	return code;
+	if (str_is_set(record))
+		code = table_decode(record, catalog->options.settings, &table, err);
+	return RESULT(code, out, table);
 }

@@ -59,8 +59,10 @@ static enum code is_settled(struct catalog *catalog, const struct replica_group 
 	for (size_t i = 0; i < group->n && code == OK; i++)
 		code = check_queues(txn, group->v[i], group->v[0], &is_kept, err);
 	store_abort(txn);
-	*out = code == OK;
-	return code == ERR_CONFLICT ? OK : code;
+	bool has_conflict = code == ERR_CONFLICT;
+	if (has_conflict)
+		code = OK;
+	return RESULT(code, out, !has_conflict);
 }
 
 static enum code leave_group(struct catalog *catalog, const struct replica_group *group,

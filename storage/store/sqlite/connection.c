@@ -335,8 +335,9 @@ static enum code slot_located(struct connection *connection, struct keyspace key
 	struct slot *slot = slot_find(connection, keyspace);
 
 	slot->used_at = ++connection->clock;
-	*out = slot;
-	return slot->located == connection->forgotten + 1 ? OK : locate(connection, slot, err);
+	enum code code =
+		slot->located == connection->forgotten + 1 ? OK : locate(connection, slot, err);
+	return RESULT(code, out, slot);
 }
 
 enum code connection_statement(struct connection *connection, struct keyspace keyspace,
@@ -349,8 +350,7 @@ enum code connection_statement(struct connection *connection, struct keyspace ke
 		return code;
 	if (!slot->statements[kind])
 		code = prepare(connection, slot, kind, err);
-	*out = slot->statements[kind];
-	return code;
+	return RESULT(code, out, slot->statements[kind]);
 }
 
 /* Prepares the slot's joins for where the other keyspace lies. */
@@ -372,14 +372,17 @@ enum code connection_statement_of(struct connection *connection, struct keyspace
 	struct slot *slot;
 	enum code code = slot_located(connection, to, &slot, err);
 
-	*statement = NULL;
 	if (code != OK)
 		return code;
 	struct place place = slot->place;
 	code = slot_located(connection, keyspace, &slot, err);
-	if (code != OK || place_table(&place) != PLACE_TABLE_OWN ||
-	    place_table(&slot->place) != PLACE_TABLE_KEYS)
+	if (code != OK)
 		return code;
+	if (place_table(&place) != PLACE_TABLE_OWN ||
+	    place_table(&slot->place) != PLACE_TABLE_KEYS) {
+		*statement = NULL;
+		return OK;
+	}
 	join_with(slot, &place);
 	return connection_statement(connection, keyspace, kind, statement, err);
 }

@@ -154,8 +154,8 @@ static enum code trace_begin(struct store *base, enum store_mode mode, struct st
 	*txn = (struct trace_txn){
 		.base = {.ops = base->ops, .mode = mode}, .store = store, .inner = inner,
 	};
-	*out = &txn->base;
-	return done(store, TRACE_BEGIN, OK);
+	code = done(store, TRACE_BEGIN, OK);
+	return RESULT(code, out, &txn->base);
 }
 
 static void trace_abort(struct store_txn *base)
