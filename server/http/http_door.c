@@ -118,26 +118,28 @@ static enum connection_kind door_kind_of(struct str bytes)
 	return CONNECTION_ORDINARY;
 }
 
-/* Its first bytes are there, or its end. */
-static void door_look(struct door *door, struct connection *connection)
+/* Serves, refuses or closes the connection, by its first bytes or its end. False where neither has
+ * come. */
+static bool door_look(struct door *door, struct connection *connection)
 {
 	int fd = connection->fd;
 	char bytes[32];
 	ssize_t n = recv(fd, bytes, sizeof(bytes), MSG_PEEK | MSG_DONTWAIT);
 
 	if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
-		return;
+		return false;
 	enum connection_kind kind =
 		n > 0 ? door_kind_of((struct str){bytes, (size_t)n}) : CONNECTION_ORDINARY;
 	if (n > 0 && connection_admit(connection, kind)) {
 		poller_watch(door->poller, fd, POLLER_READ, 0, NULL);
 		http_lanes_enter(door->http->lanes, connection, kind);
-		return;
+		return true;
 	}
 	if (n > 0)
 		linger_refuse(&door->http->lingers, fd, "503 Service Unavailable",
 			      STR(FULL_REFUSAL));
 	turn_away(door, connection);
+	return true;
 }
 
 /* Not while events are left that may name a connection. One that has asked meanwhile gets an
@@ -145,12 +147,9 @@ static void door_look(struct door *door, struct connection *connection)
 static void make_door_room(struct door *door)
 {
 	struct connection *oldest;
-	char byte;
 
 	while ((oldest = connections_crowded_out(door->http->connections))) {
-		if (recv(oldest->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0)
-			door_look(door, oldest);
-		else
+		if (!door_look(door, oldest))
 			turn_away(door, oldest);
 	}
 }
@@ -208,7 +207,7 @@ static void *door_keep(void *context)
 			if (events[i].context == &door->listen_fd)
 				is_called = true;
 			else if (events[i].context != tls)
-				door_look(door, events[i].context);
+				(void)door_look(door, events[i].context);
 		}
 		if (is_called)
 			door_accept_some(door);
