@@ -21,8 +21,10 @@
 /* the number of changes when SQLite of the version that follows wrote it */
 #define VALID_FOR_AT 92
 
-unsigned char *new_file_made_by(const char *sql, int reserved, size_t *size)
+/* What SQLite makes of `sql`, with room for a checksum on each page; NULL: out of memory. */
+static unsigned char *made_by(const char *sql, size_t *size)
 {
+	int reserved = PAGE_CHECK_BYTES;
 	sqlite3_int64 n = 0;
 	sqlite3 *db = NULL;
 	unsigned char *bytes = NULL;
@@ -54,7 +56,7 @@ unsigned char *new_file_image(unsigned format, bool has_log)
 		file_schema_table_sql(FILE_SCHEMA_SYSTEM, name, sql + at);
 		memcpy(sql + strlen(sql), ";", sizeof(";"));
 	}
-	unsigned char *image = new_file_made_by(sql, PAGE_CHECK_BYTES, &size);
+	unsigned char *image = made_by(sql, &size);
 	if (!image || size != NEW_FILE_SIZE) {
 		sqlite3_free(image);
 		return NULL;

@@ -21,13 +21,9 @@
 
 #define NEW_FILE_APPLICATION 0x44594E4C /* "DYNL", in the file's header */
 
-/* What SQLite makes of `sql`, with that many bytes reserved at the end of each page; NULL: out of
- * memory. To be freed by sqlite3_free(). */
-unsigned char *new_file_made_by(const char *sql, int reserved, size_t *size);
-
 /*
- * NEW_FILE_SIZE bytes of pages with their checksums, freed in the same way. `format` goes to the
- * header. With `has_log` SQLite reads the file with a write-ahead log.
+ * NEW_FILE_SIZE bytes of pages with their checksums, to be freed by sqlite3_free(); NULL: out of
+ * memory. `format` goes to the header. With `has_log` SQLite reads the file with a write-ahead log.
  */
 unsigned char *new_file_image(unsigned format, bool has_log);
 

@@ -33,6 +33,12 @@ static struct page_system {
 	sqlite3_vfs *under;
 } page_system = {.once = PTHREAD_ONCE_INIT};
 
+/* Where a struct page_file lies: behind what the file system beneath has. */
+static size_t behind(const sqlite3_vfs *beneath)
+{
+	return ((size_t)beneath->szOsFile + 7) / 8 * 8;
+}
+
 /* Its calls come first. */
 static struct page_file *own(sqlite3_file *file)
 {
@@ -226,7 +232,7 @@ static int system_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, i
 		       int *flags_out)
 {
 	struct page_file *page_file =
-		(struct page_file *)((char *)file + page_file_behind(page_system.under));
+		(struct page_file *)((char *)file + behind(page_system.under));
 	unsigned char head[HEAD_SIZE];
 	int result = page_system.under->xOpen(page_system.under, name, file, flags, flags_out);
 
@@ -265,8 +271,7 @@ static void make_system(void)
 	page_system.vfs = *page_system.under;
 	page_system.vfs.pNext = NULL;
 	page_system.vfs.zName = "dynalith";
-	page_system.vfs.szOsFile =
-		(int)(page_file_behind(page_system.under) + sizeof(struct page_file));
+	page_system.vfs.szOsFile = (int)(behind(page_system.under) + sizeof(struct page_file));
 	page_system.vfs.xOpen = system_open;
 	if (sqlite3_vfs_register(&page_system.vfs, 0) != SQLITE_OK)
 		page_system.under = NULL;

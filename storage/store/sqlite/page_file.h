@@ -32,13 +32,6 @@
 #define LOG_HEAD 32
 #define LOG_FRAME_HEAD 24
 
-/* Where a file system above another one has what it knows of an open file: behind what the one
- * beneath has. */
-static inline size_t page_file_behind(const sqlite3_vfs *beneath)
-{
-	return ((size_t)beneath->szOsFile + 7) / 8 * 8;
-}
-
 /* Registers it, above SQLite's default; its name. NULL where SQLite has no file system. */
 const char *page_file_system(void);
 
