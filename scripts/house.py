@@ -86,6 +86,22 @@ FLAT = {
 FLAT_MAX = 30 # files in a room, and on each shelf of server/
 FIELDS_MAX = 30
 
+# Each library's headers, and the files that may include them.
+DOORS = {
+    "microhttpd.h": ["server/http/http"],
+    "openssl/": ["server/platform/crypto.c", "server/client/tls_client.c", "server/http/tls"],
+    "zlib.h": ["server/gzip.c"],
+    "yaml.h": ["server/seed/yaml.c"],
+    "zstd.h": ["server/transfer/zstd.c"],
+    "cjson/": ["protocol/wire/json.c"],
+    "sqlite3.h": ["storage/store/sqlite/"],
+    "libpq-fe.h": ["storage/store/postgresql/"],
+}
+# Headers of the C library, the compiler, and the system.
+SYSTEM_HEADERS = re.compile(r"""(?:(?:arpa|linux|mach|mach-o|malloc|net|netinet|sanitizer|sys)/[\w/-]+|assert|cpuid|ctype|dirent|dlfcn|errno|execinfo|fcntl|fenv|float|fnmatch|glob|grp
+    |immintrin|inttypes|libgen|libproc|limits|locale|malloc|math|netdb|poll|pthread|pwd|regex|sched|semaphore|setjmp|signal|spawn|std(?:align|arg|atomic|bool|def|int|io|lib|noreturn)
+    |strings?|termios|time|unistd|unwind|wchar)\.h""", re.X)
+
 
 def blank(text, pattern):
     """Matches become spaces; lines stay."""
@@ -250,6 +266,21 @@ def module(name):
 
 def is_allowed(allowed, target):
     return any(target == a or folder(target) == a for a in allowed)
+
+
+def check_doors(files):
+    """A library's headers are included by the files of its door only; a library without a door by none."""
+    for name, text in files.items():
+        for number, line in enumerate(text.splitlines(), 1):
+            match = re.match(r'\s*#\s*include\s+(["<])([^">]+)[">]', line)
+            if not match:
+                continue
+            target = match.group(2)
+            doors = [places for header, places in DOORS.items() if target.startswith(header)]
+            if any(not name.startswith(tuple(places)) for places in doors):
+                yield name, number, f"{target} only in {', '.join(doors[0])}"
+            elif match.group(1) == "<" and not doors and not SYSTEM_HEADERS.fullmatch(target):
+                yield name, number, f"{target} is of a library without a door: a row of DOORS in scripts/house.py"
 
 
 def check_arrows(files):
