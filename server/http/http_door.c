@@ -154,9 +154,8 @@ static void make_door_room(struct door *door)
 	}
 }
 
-static void door_take(void *context, int fd, const struct sockaddr_storage *peer)
+static void door_take(struct door *door, int fd, const struct sockaddr_storage *peer)
 {
-	struct door *door = context;
 	struct connection *connection = connections_add(door->http->connections, fd, peer);
 
 	if (!poller_watch(door->poller, fd, 0, POLLER_READ, connection))
@@ -177,8 +176,8 @@ static void door_accept_some(struct door *door)
 		if (fd >= 0) {
 			setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 			if (tls)
-				tls_take(tls, fd, &peer);
-			else
+				fd = tls_take(tls, fd);
+			if (fd >= 0)
 				door_take(door, fd, &peer);
 			make_door_room(door);
 		} else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS ||
@@ -212,7 +211,7 @@ static void *door_keep(void *context)
 		if (is_called)
 			door_accept_some(door);
 		if (tls)
-			tls_work(tls, door_take, door);
+			tls_work(tls);
 		make_door_room(door);
 	}
 }

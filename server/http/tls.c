@@ -23,7 +23,7 @@
 #define NEVER INT64_MAX
 
 enum bridge_phase {
-	BRIDGE_SHAKING,
+	BRIDGE_SHAKING, /* its handshake is under way */
 	BRIDGE_OPEN,
 	BRIDGE_ENDING, /* our side has closed; bytes for the client are left */
 	BRIDGE_DEAD,   /* all is closed; events of this round may point to it */
@@ -41,7 +41,7 @@ struct flow {
 /* A socket of a bridge, and what the poller waits for. */
 struct end {
 	struct bridge *bridge;
-	int fd;           /* -1: none yet */
+	int fd;
 	unsigned watched; /* 0: it is not in the set */
 };
 
@@ -54,7 +54,6 @@ struct bridge {
 	struct flow in, out;   /* from the client, to the client */
 	int64_t until_ms;
 	enum bridge_phase phase;
-	struct sockaddr_storage peer;
 	char bytes[2][PIECE];
 };
 
@@ -66,9 +65,6 @@ struct tls {
 	struct bridge *first;
 	unsigned count; /* of those that are not dead */
 	int64_t next_look_ms;
-	bool is_ending;
-	tls_deliver *deliver; /* of this tls_work() */
-	void *context;
 };
 
 static int64_t after_s(unsigned seconds)
@@ -78,8 +74,6 @@ static int64_t after_s(unsigned seconds)
 
 static void watch(struct end *end, unsigned wanted)
 {
-	if (end->fd < 0)
-		return;
 	poller_watch(end->bridge->tls->poller, end->fd, end->watched, wanted, end);
 	end->watched = wanted;
 }
@@ -143,39 +137,6 @@ static bool is_other_speech(const struct bridge *bridge)
 	       recv(bridge->net.fd, &first, 1, MSG_PEEK | MSG_DONTWAIT) == 1 && first != 0x16;
 }
 
-/* The handshake is done: hands the other end of the pair to the server. */
-static void open_bridge(struct bridge *bridge)
-{
-	struct tls *tls = bridge->tls;
-	int pair[2];
-
-	if (tls->is_ending || !platform_socketpair(pair)) {
-		end_bridge(bridge);
-		return;
-	}
-	bridge->plain.fd = pair[0];
-	bridge->inside = arena_checked(BIO_new_socket(pair[0], BIO_CLOSE));
-	bridge->in.to = bridge->out.from = bridge->inside;
-	bridge->phase = BRIDGE_OPEN;
-	bridge->until_ms = NEVER;
-	tls->deliver(tls->context, pair[1], &bridge->peer);
-}
-
-static void shake(struct bridge *bridge)
-{
-	if (is_other_speech(bridge)) { /* most often plain HTTP */
-		linger_refuse(bridge->tls->lingers, bridge->net.fd, "400 Bad Request",
-			      STR(TLS_REFUSAL));
-		end_bridge(bridge);
-		return;
-	}
-	ERR_clear_error();
-	if (BIO_do_handshake(bridge->outside) == 1)
-		open_bridge(bridge);
-	else if (!BIO_should_retry(bridge->outside))
-		end_bridge(bridge);
-}
-
 /* Sends TLS's close, behind the last byte. False where the client must take bytes first. */
 static bool say_bye(const struct bridge *bridge)
 {
@@ -194,9 +155,13 @@ static void settle(struct bridge *bridge)
 {
 	struct flow *in = &bridge->in, *out = &bridge->out;
 
+	if (bridge->phase == BRIDGE_SHAKING && SSL_is_init_finished(bridge->ssl)) {
+		bridge->phase = BRIDGE_OPEN;
+		bridge->until_ms = NEVER;
+	}
 	if (in->is_over && in->n == 0)
 		shutdown(bridge->plain.fd, SHUT_WR);
-	if (bridge->phase == BRIDGE_OPEN && out->is_over) {
+	if (bridge->phase != BRIDGE_ENDING && out->is_over) {
 		bridge->phase = BRIDGE_ENDING;
 		bridge->until_ms = after_s(bridge->tls->request_s);
 	}
@@ -217,35 +182,28 @@ static void on_event(const struct end *end)
 	struct bridge *bridge = end->bridge;
 	bool is_net = end == &bridge->net;
 
-	if (bridge->phase == BRIDGE_SHAKING) {
-		shake(bridge);
-	} else if (bridge->phase != BRIDGE_DEAD) {
-		if (is_net || bridge->in.n > 0)
-			carry(&bridge->in);
-		if (!is_net || bridge->out.n > 0)
-			carry(&bridge->out);
-		if (bridge->in.is_refused) /* a server that is gone takes all */
-			bridge->in.n = 0;
-		if (bridge->out.is_refused)
-			end_bridge(bridge);
+	if (bridge->phase == BRIDGE_DEAD)
+		return;
+	if (is_net && is_other_speech(bridge)) { /* most often plain HTTP */
+		linger_refuse(bridge->tls->lingers, bridge->net.fd, "400 Bad Request",
+			      STR(TLS_REFUSAL));
+		end_bridge(bridge);
+		return;
 	}
-	if (bridge->phase != BRIDGE_DEAD)
+	if (is_net || bridge->in.n > 0)
+		carry(&bridge->in);
+	if (!is_net || bridge->out.n > 0)
+		carry(&bridge->out);
+	if (bridge->in.is_refused) /* a server that is gone takes all */
+		bridge->in.n = 0;
+	if (bridge->out.is_refused)
+		end_bridge(bridge);
+	else
 		settle(bridge);
 }
 
-/* The oldest one without a plain end gives way. False where there is none. */
-static bool make_handshake_room(struct tls *tls)
-{
-	struct bridge *oldest = NULL;
-
-	for (struct bridge *at = tls->first; at; at = at->next)
-		oldest = at->plain.fd < 0 && at->phase != BRIDGE_DEAD ? at : oldest;
-	if (oldest)
-		end_bridge(oldest);
-	return oldest != NULL;
-}
-
-static void begin_bridge(struct tls *tls, SSL *ssl, int fd, const struct sockaddr_storage *peer)
+/* `fd` and `plain` become the bridge's. */
+static void begin_bridge(struct tls *tls, SSL *ssl, int fd, int plain)
 {
 	struct bridge *bridge = arena_checked(malloc(sizeof(*bridge)));
 	BIO *socket = arena_checked(BIO_new_socket(fd, BIO_CLOSE));
@@ -254,16 +212,15 @@ static void begin_bridge(struct tls *tls, SSL *ssl, int fd, const struct sockadd
 	/* a page of `bytes` costs memory from when it is used */
 	memset(bridge, 0, offsetof(struct bridge, bytes));
 	bridge->tls = tls;
-	bridge->peer = *peer;
 	bridge->net = (struct end){bridge, fd, 0};
-	bridge->plain = (struct end){bridge, -1, 0};
+	bridge->plain = (struct end){bridge, plain, 0};
 	bridge->ssl = ssl;
 	SSL_set_bio(ssl, socket, socket);
 	bridge->outside = arena_checked(BIO_new(BIO_f_ssl()));
 	BIO_set_ssl(bridge->outside, ssl, BIO_CLOSE);
-	bridge->in.from = bridge->out.to = bridge->outside;
-	bridge->in.bytes = bridge->bytes[0];
-	bridge->out.bytes = bridge->bytes[1];
+	bridge->inside = arena_checked(BIO_new_socket(plain, BIO_CLOSE));
+	bridge->in = (struct flow){bridge->outside, bridge->inside, .bytes = bridge->bytes[0]};
+	bridge->out = (struct flow){bridge->inside, bridge->outside, .bytes = bridge->bytes[1]};
 	bridge->until_ms = after_s(handshake_s);
 	bridge->next = tls->first;
 	tls->first = bridge;
@@ -271,17 +228,14 @@ static void begin_bridge(struct tls *tls, SSL *ssl, int fd, const struct sockadd
 	settle(bridge);
 }
 
-/* Ends the bridges whose time is over; at the server's end also those that have not begun. */
+/* Ends the bridges whose time is over. */
 static void look_around(struct tls *tls)
 {
 	int64_t now = monotonic_ms();
 	struct bridge **at = &tls->first, *bridge;
 
 	while ((bridge = *at)) {
-		bool is_begun = bridge->phase != BRIDGE_SHAKING;
-
-		if (bridge->phase != BRIDGE_DEAD &&
-		    (bridge->until_ms <= now || (tls->is_ending && !is_begun)))
+		if (bridge->phase != BRIDGE_DEAD && bridge->until_ms <= now)
 			end_bridge(bridge);
 		if (bridge->phase == BRIDGE_DEAD) {
 			*at = bridge->next;
@@ -300,8 +254,6 @@ static void handle_events(struct tls *tls, int wait_ms)
 
 	for (int i = 0; i < n; i++)
 		on_event(events[i].context);
-	if (tls->is_ending || monotonic_ms() >= tls->next_look_ms)
-		look_around(tls);
 }
 
 /* --- the outside --- */
@@ -327,31 +279,35 @@ int tls_poller(const struct tls *tls)
 	return tls->poller;
 }
 
-void tls_take(struct tls *tls, int fd, const struct sockaddr_storage *peer)
+int tls_take(struct tls *tls, int fd)
 {
-	bool has_room = tls->count < tls->limit || make_handshake_room(tls);
-	SSL *ssl = has_room ? tls_context_accept(tls->certificate) : NULL;
+	SSL *ssl = tls->count < tls->limit ? tls_context_accept(tls->certificate) : NULL;
+	int pair[2];
 
-	if (ssl)
-		begin_bridge(tls, ssl, fd, peer);
-	else
-		close(fd);
+	if (ssl && platform_socketpair(pair)) {
+		begin_bridge(tls, ssl, fd, pair[0]);
+		return pair[1];
+	}
+	SSL_free(ssl);
+	close(fd);
+	return -1;
 }
 
-void tls_work(struct tls *tls, tls_deliver *deliver, void *context)
+void tls_work(struct tls *tls)
 {
-	tls->deliver = deliver;
-	tls->context = context;
 	handle_events(tls, 0);
+	if (monotonic_ms() >= tls->next_look_ms)
+		look_around(tls);
 }
 
 void tls_end(struct tls *tls, unsigned wait_ms)
 {
 	int64_t end_ms = monotonic_ms() + wait_ms;
 
-	tls->is_ending = true;
-	while (tls->first && monotonic_ms() < end_ms)
+	while (tls->first && monotonic_ms() < end_ms) {
 		handle_events(tls, END_LOOK_MS);
+		look_around(tls);
+	}
 	for (struct bridge *at = tls->first; at; at = at->next)
 		at->until_ms = 0;
 	look_around(tls);
