@@ -13,14 +13,12 @@
 #define LEAF_PAGES 65536
 #define LEAVES 65536      /* of 256 MB: more than a file of SQLite's can have */
 #define NEWEST UINT64_MAX /* the version that the writer sees */
-#define CACHE_LINE 64     /* bytes */
-#define LEAF_LEAST 10 /* first byte of a leaf of a b-tree. SQLite: File Format, "B-tree Pages" */
 
 /* A page in one version. */
 struct page {
 	uint64_t version;
-	struct page *older;   /* what readers of earlier versions see; NULL: zeros */
-	struct page *next;    /* in `written` or `waiting` */
+	struct page *older; /* what readers of earlier versions see; NULL: zeros */
+	struct page *next;  /* in the queue */
 	_Alignas(8) unsigned char bytes[STORE_PAGE];
 };
 
@@ -29,18 +27,13 @@ struct leaf {
 						     transaction under way */
 };
 
-/* A queue of pages. */
-struct list {
-	struct page *first, **end;
-};
-
 /* The database as a connection has it open. */
 struct memory_file {
 	sqlite3_file base;
 	struct memory_files *files;
 	struct memory_file *next;
 	uint64_t version; /* that it reads; 0: none. Written under the mutex, by its own thread */
-	uint64_t size;                /* of the database in that version, in bytes */
+	uint64_t size;    /* of the database in that version, in bytes */
 };
 
 struct memory_files {
@@ -50,13 +43,13 @@ struct memory_files {
 	pthread_mutex_t mutex; /* of the next four */
 	struct memory_file *open;
 	struct memory_file *writer;
-	uint64_t published;           /* the newest version, changed by the writer; the transaction
+	uint64_t published;        /* the newest version, changed by the writer; the transaction
 					 under way makes the one after it */
-	uint64_t published_size;      /* of the database in that version */
-	uint64_t size;                /* with what the writer wrote */
-	struct list written;          /* by the transaction under way */
-	size_t replaced;              /* of them have an older version */
-	struct list waiting; /* published pages whose older version is to be freed, in order */
+	uint64_t published_size;   /* of the database in that version */
+	uint64_t size;             /* with what the writer wrote */
+	struct page *first, **end; /* the queue: pages whose older version is to be freed */
+	struct page **begun;       /* where those of the transaction under way begin */
+	size_t replaced;           /* of these have an older version */
 	_Atomic(struct leaf *) leaves[LEAVES];
 };
 
@@ -100,8 +93,8 @@ static struct page *add_page(struct memory_files *files, struct page *older, uin
 	page->version = version;
 	page->older = older;
 	page->next = NULL;
-	*files->written.end = page;
-	files->written.end = &page->next;
+	*files->end = page;
+	files->end = &page->next;
 	files->replaced += older != NULL;
 	return page;
 }
@@ -137,41 +130,24 @@ static void pin(struct memory_file *file)
 	pthread_mutex_unlock(&files->mutex);
 }
 
-/* Frees what waits as far as no connection has pinned an older version. */
-static void free_unseen(struct memory_files *files, uint64_t oldest)
-{
-	struct list *waiting = &files->waiting;
-
-	while (waiting->first && waiting->first->version <= oldest) {
-		struct page *page = waiting->first;
-
-		waiting->first = page->next;
-		free(page->older);
-		page->older = NULL;
-	}
-	if (!waiting->first)
-		waiting->end = &waiting->first;
-}
-
-/* What was written since the last end becomes visible. */
+/* What was written since the last end becomes visible, and what nobody can see any more is freed. */
 static void end_version(struct memory_files *files)
 {
-	struct list *written = &files->written;
-	uint64_t oldest = files->published + 1;
-
-	if (written->first) {
-		*files->waiting.end = written->first;
-		files->waiting.end = written->end;
-	}
-	*written = (struct list){NULL, &written->first};
-	files->replaced = 0;
 	pthread_mutex_lock(&files->mutex);
-	files->published++;
+	uint64_t oldest = ++files->published;
 	files->published_size = files->size;
 	for (const struct memory_file *file = files->open; file; file = file->next)
 		oldest = file->version && file->version < oldest ? file->version : oldest;
 	pthread_mutex_unlock(&files->mutex);
-	free_unseen(files, oldest);
+	for (struct page *page; (page = files->first) && page->version <= oldest;) {
+		files->first = page->next;
+		free(page->older);
+		page->older = NULL;
+	}
+	if (!files->first)
+		files->end = &files->first;
+	files->begun = files->end;
+	files->replaced = 0;
 }
 
 /* A reader may be passing the pages on its way to older ones: so they stay, as a version that is
@@ -179,13 +155,13 @@ static void end_version(struct memory_files *files)
 static void drop(struct memory_files *files)
 {
 	files->size = files->published_size;
-	for (struct page *page = files->written.first; page; page = page->next) {
+	for (struct page *page = *files->begun; page; page = page->next) {
 		if (page->older)
 			memcpy(page->bytes, page->older->bytes, STORE_PAGE);
 		else
 			memset(page->bytes, 0, STORE_PAGE);
 	}
-	if (files->written.first)
+	if (*files->begun)
 		end_version(files);
 }
 
@@ -289,13 +265,6 @@ static int file_unlock(sqlite3_file *base, int kind)
 	return SQLITE_OK;
 }
 
-/* SQLite asks for hot journals alone. */
-static int file_check_lock(sqlite3_file *base, int *is_locked)
-{
-	*is_locked = ((struct memory_file *)base)->files->writer != NULL;
-	return SQLITE_OK;
-}
-
 static int file_control(sqlite3_file *base, int op, void *argument)
 {
 	struct memory_files *files = ((struct memory_file *)base)->files;
@@ -309,18 +278,7 @@ static int file_control(sqlite3_file *base, int op, void *argument)
 static int file_characteristics(sqlite3_file *base)
 {
 	(void)base;
-	return SQLITE_IOCAP_POWERSAFE_OVERWRITE | SQLITE_IOCAP_SAFE_APPEND |
-	       SQLITE_IOCAP_SEQUENTIAL;
-}
-
-/*
- * Prefetches a whole leaf into the processor's cache: SQLite's binary search and the copy of the
- * row would otherwise wait for one line after another, a quarter of the time of a Scan.
- */
-static void prefetch_leaf(const unsigned char *page)
-{
-	for (int at = 0; page[0] >= LEAF_LEAST && at < STORE_PAGE; at += CACHE_LINE)
-		__builtin_prefetch(page + at);
+	return 0;
 }
 
 /* NULL: SQLite reads instead, as a page that was never written. */
@@ -329,11 +287,7 @@ static int file_fetch(sqlite3_file *base, sqlite3_int64 at, int n, void **out)
 	const struct memory_file *file = (struct memory_file *)base;
 	bool is_page = n == STORE_PAGE && (uint64_t)at + STORE_PAGE <= size_seen(file);
 
-	const unsigned char *page = is_page ? page_seen(file, (uint64_t)at / STORE_PAGE) : NULL;
-
-	if (page)
-		prefetch_leaf(page);
-	*out = (void *)(uintptr_t)page;
+	*out = is_page ? (void *)(uintptr_t)page_seen(file, (uint64_t)at / STORE_PAGE) : NULL;
 	return SQLITE_OK;
 }
 
@@ -343,6 +297,7 @@ static int file_unfetch(sqlite3_file *base, sqlite3_int64 at, void *bytes)
 	return SQLITE_OK;
 }
 
+/* Without xCheckReservedLock, which is for hot journals: none is ever there. */
 static const sqlite3_io_methods methods = {
 	.iVersion = 3,
 	.xClose = file_close,
@@ -353,15 +308,13 @@ static const sqlite3_io_methods methods = {
 	.xFileSize = file_size,
 	.xLock = file_lock,
 	.xUnlock = file_unlock,
-	.xCheckReservedLock = file_check_lock,
 	.xFileControl = file_control,
 	.xDeviceCharacteristics = file_characteristics,
 	.xFetch = file_fetch,
 	.xUnfetch = file_unfetch,
 };
 
-/* SQLite reads the head of the database before it locks: the file is pinned until its first unlock.
- * No journal is ever there. */
+/* SQLite reads the head of the database before it locks: pinned until its first unlock. */
 static int system_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *base, int flags,
 		       int *flags_out)
 {
@@ -400,8 +353,7 @@ struct memory_files *memory_file_install(struct quota *quota)
 	snprintf(files->name, sizeof(files->name), "memory-%p", (void *)files);
 	files->quota = quota;
 	files->published = 1;
-	files->written.end = &files->written.first;
-	files->waiting.end = &files->waiting.first;
+	files->begun = files->end = &files->first;
 	pthread_mutex_init(&files->mutex, NULL);
 	files->vfs = *usual; /* its clock, its randomness, its paths */
 	files->vfs.pNext = NULL;
@@ -416,18 +368,25 @@ struct memory_files *memory_file_install(struct quota *quota)
 	return NULL;
 }
 
+/* In all its versions. */
+static void free_page(struct page *page)
+{
+	for (struct page *older; page; page = older) {
+		older = page->older;
+		free(page);
+	}
+}
+
 void memory_file_remove(struct memory_files *files)
 {
 	if (!files)
 		return;
 	sqlite3_vfs_unregister(&files->vfs);
-	drop(files); /* of a connection that was closed within a transaction */
-	free_unseen(files, NEWEST);
 	for (size_t i = 0; i < LEAVES; i++) {
 		struct leaf *leaf = atomic_load(&files->leaves[i]);
 
 		for (size_t k = 0; leaf && k < LEAF_PAGES; k++)
-			free(atomic_load(&leaf->pages[k]));
+			free_page(atomic_load(&leaf->pages[k]));
 		free(leaf);
 	}
 	pthread_mutex_destroy(&files->mutex);
