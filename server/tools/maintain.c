@@ -329,6 +329,19 @@ static int check_and_repair(struct arena *arena, const struct words *words)
 	return statuses[repair_file_run(arena, words->path, words->damaged)];
 }
 
+/* A word with a scheme may be meant as a store (backend.h). */
+static struct str no_such_file(struct arena *arena, const struct command *command, const char *word,
+			       struct str problem)
+{
+	size_t n = strspn(word, "abcdefghijklmnopqrstuvwxyz");
+
+	if (n == 0 || word[n] != ':')
+		return problem;
+	return str_printf(arena,
+			  STR_FMT "; %s wants a data file or the URL of a server, and no store",
+			  STR_ARG(problem), command->name);
+}
+
 int maintain_run(struct arena *arena, int argc, char **argv)
 {
 	const struct command *command = find(argc, argv);
@@ -339,7 +352,7 @@ int maintain_run(struct arena *arena, int argc, char **argv)
 		return help_misuse(command->name);
 	bool is_url = remote_is_url(words.path);
 	if (!is_url && sqlite_store_is_there(words.path, &err) != OK)
-		return fail(EXIT_FAILED, err.message);
+		return fail(EXIT_FAILED, no_such_file(arena, command, words.path, err.message));
 	if (command->is_of_server)
 		return move_state(arena, command, &words);
 	if (words.target)

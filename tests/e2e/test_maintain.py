@@ -35,6 +35,15 @@ def a_sound_file():
     server.stop()
 
 
+def stores_that_are_no_files():
+    for store in ("memory:", "postgresql://user@host/database", "nonsense:x"):
+        for words in (("check", store), ("check", "--repair", store), ("backup", store, "copy.db")):
+            status, lines, problem = dynalith(*words)
+            wanted = f"dynalith: cannot open {store}: No such file or directory; {words[0]} wants a data file or the URL of a server, and no store\n"
+            assert status == 1 and not lines and problem == wanted, (words, status, lines, problem)
+    assert dynalith("check", "missing.db")[2] == "dynalith: cannot open missing.db: No such file or directory\n"
+
+
 @of_files
 def flipped_bytes():
     server = Server(disk=True)
@@ -137,4 +146,4 @@ def misuse():
     server.stop()
 
 
-run("maintain", [a_sound_file, flipped_bytes, a_backup, files_of_older_versions, a_schema_from_elsewhere, misuse])
+run("maintain", [a_sound_file, stores_that_are_no_files, flipped_bytes, a_backup, files_of_older_versions, a_schema_from_elsewhere, misuse])
