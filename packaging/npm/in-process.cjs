@@ -11,7 +11,14 @@ const URL_OF_NONE = "http://dynalith.invalid";
 const MEMORY_LIMIT_MB = 512, MEMORY_LEAST_MB = 256, MEMORY_MOST_MB = 4096; // a module has 32 bits for addresses
 // Parts of the SDK's clients that prepare a request for a network, by their names in client.middlewareStack.identify().
 const OF_A_NETWORK = ["getUserAgentMiddleware", "hostHeaderMiddleware", "recursionDetectionMiddleware", "contentLengthMiddleware"];
-const KNOWN = ["file", "memoryLimitMb", "account", "region", "options", "log"];
+const isText = (value) => typeof value === "string" && value !== "";
+const isAccount = (value) => /^\d{1,12}$/.test(String(value)) && ["string", "number"].includes(typeof value);
+const isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
+// What an option wants; limits() looks at memoryLimitMb, the engine at what is in `options`.
+const KNOWN = {
+  file: [isText, "a path"], memoryLimitMb: [() => true], account: [isAccount, "up to 12 digits"], region: [isText, "a name such as us-east-1"],
+  options: [isObject, "an object by the names in the configuration file"], log: [(value) => typeof value === "function", "a function"],
+};
 
 /* Of DYNALITH_WASM, or of this package. Compiled once in a thread: Jest loads this file again for each file of tests, the environment's data stay. */
 function engineModule() {
@@ -26,6 +33,15 @@ function limits(memoryLimitMb) {
   if (!(Number.isInteger(memoryLimitMb) && memoryLimitMb >= MEMORY_LEAST_MB && memoryLimitMb <= MEMORY_MOST_MB))
     throw new DynalithError("ERR_DYNALITH_OPTIONS", `memoryLimitMb wants a whole number from ${MEMORY_LEAST_MB} to ${MEMORY_MOST_MB}, not ${memoryLimitMb}`);
   return { data_limit_mb: Math.floor(memoryLimitMb / 2), memory_limit_mb: Math.floor(memoryLimitMb / 4), vector_cache_mb: Math.floor(memoryLimitMb / 8) };
+}
+
+function checkGiven(given) {
+  if (!isObject(given)) throw new DynalithError("ERR_DYNALITH_OPTIONS", `inProcess() wants an object of options, not ${JSON.stringify(given)}`);
+  for (const [name, value] of Object.entries(given)) {
+    if (!Object.hasOwn(KNOWN, name)) throw new DynalithError("ERR_DYNALITH_OPTIONS", `unknown option ${name}; there are ${Object.keys(KNOWN).join(", ")}`);
+    const [isRight, wanted] = KNOWN[name];
+    if (value !== undefined && !isRight(value)) throw new DynalithError("ERR_DYNALITH_OPTIONS", `${name} wants ${wanted}, not ${JSON.stringify(value)}`);
+  }
 }
 
 const optionsOf = (memoryLimitMb = MEMORY_LIMIT_MB, options = {}) => ({ in_memory: true, "log.level": "error", ...limits(memoryLimitMb), ...options });
@@ -139,8 +155,7 @@ class InProcess extends Namespace {
   #stamps = new Map(); // path: the file as this instance has read or written it
 
   constructor(given = {}) {
-    const unknown = Object.keys(given).find((name) => !KNOWN.includes(name));
-    if (unknown) throw new DynalithError("ERR_DYNALITH_OPTIONS", `unknown option ${unknown}; there are ${KNOWN.join(", ")}`);
+    checkGiven(given);
     const { file, memoryLimitMb, account, region, options, log } = given;
     super(URL_OF_NONE, account, region);
     this.#file = file && realPath(file);

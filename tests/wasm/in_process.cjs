@@ -167,6 +167,9 @@ test("fetch", async () => {
 test("bad options say what would be right", () => {
   assert.throws(() => inProcess({ memory: 1 }), { code: "ERR_DYNALITH_OPTIONS", message: /unknown option memory; there are file, memoryLimitMb/ });
   assert.throws(() => inProcess({ memoryLimitMb: 1 }), { code: "ERR_DYNALITH_OPTIONS" });
+  for (const given of [null, 5, "a.db", []]) assert.throws(() => inProcess(given), { code: "ERR_DYNALITH_OPTIONS", message: /wants an object of options/ });
+  for (const [name, values] of Object.entries({ file: [5, "", null], account: ["abc", {}, 1.5, "1234567890123"], region: ["", 5], options: [[], ["--throughput"], "x", null], log: [5, null] }))
+    for (const value of values) assert.throws(() => inProcess({ [name]: value }), { code: "ERR_DYNALITH_OPTIONS", message: new RegExp(`^${name} wants `) });
   const { DYNALITH_WASM } = process.env;
   process.env.DYNALITH_WASM = "/nosuch/dynalith.wasm";
   assert.throws(() => inProcess(), { code: "ERR_DYNALITH_OPTIONS", message: /no \/nosuch\/dynalith.wasm: make wasm/ });
