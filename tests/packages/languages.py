@@ -2,7 +2,7 @@
 """The pages docs/languages/: what starts the server runs in each language that is here, and is killed. For C#, Ruby and PHP, blocks that need an SDK are
 parsed. The programs of Go, Java and Rust in their appendices are built with the SDK of the end-to-end tests, and run.
 
-    tests/packages/languages.py BINARY
+    tests/packages/languages.py BINARY [LIBRARY]     LIBRARY: libdynalith.so, for the examples in process
 """
 import json
 import pathlib
@@ -15,7 +15,7 @@ import urllib.request
 sys.dont_write_bytecode = True
 from check import ENVIRONMENT, ROOT, Tests, killed_leaves_none, run
 
-BINARY = pathlib.Path()
+BINARY, LIBRARY = pathlib.Path(), None
 GO = shutil.which("go") or "/usr/local/go/bin/go"
 ORDERS = {"TableName": "orders", "BillingMode": "PAY_PER_REQUEST", "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}],
           "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}]}
@@ -145,6 +145,43 @@ static class Use
     check(folder, ["mono", "use.exe"], ["mono", "use.exe", "wait"])
 
 
+def in_process(page, folder, command):
+    write_blocks(folder, page, "## Without a second process")
+    said = run(command, folder, DYNALITH_LIBRARY=str(LIBRARY), LD_LIBRARY_PATH=str(LIBRARY.parent))
+    assert said == '["orders"]\n', said
+
+
+def test_ruby_in_process(folder):
+    in_process("ruby.md", folder, ["ruby", "-w", "in_process.rb"])
+
+
+def test_php_in_process(folder):
+    in_process("php.md", folder, ["php", "InProcess.php"])
+
+
+def test_dotnet_in_process(folder):
+    (folder / "Use.cs").write_text('''using System;
+
+static class Use
+{
+    static void Main()
+    {
+        try { new InProcess("{'nope': 1}".Replace("'", "\\"")); }
+        catch (InvalidOperationException problem) when (problem.Message.Contains("unknown option nope"))
+        {
+            using (var database = new InProcess())
+            {
+                database.Call("CreateTable", @"TABLE", out var status);
+                var tables = database.Call("ListTables", "{}", out status);
+                Console.WriteLine(tables.Replace("{'TableNames':".Replace("'", "\\""), "").TrimEnd('}'));
+            }
+        }
+    }
+}
+'''.replace("TABLE", json.dumps(ORDERS).replace('"', '""')))
+    in_process("dotnet.md", folder, ["bash", "-ec", "mcs -out:use.exe InProcess.cs Use.cs && mono use.exe"])
+
+
 def quick_start(folder, page):
     """Writes the program of a page, for a server that it starts; returns the server."""
     server = subprocess.Popen([BINARY, "--in-memory", "--port", "0", "--exit-with-parent"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
@@ -200,14 +237,18 @@ def test_rust(folder):
 
 
 def main():
-    global BINARY
+    global BINARY, LIBRARY
     BINARY = pathlib.Path(sys.argv[1]).resolve()
+    LIBRARY = pathlib.Path(sys.argv[2]).resolve() if len(sys.argv) > 2 else None
     tests = Tests("languages")
     for test, tool in ((test_ruby, "ruby"), (test_php, "php"), (test_dotnet, "mcs"), (test_go, GO), (test_java, "mvn"), (test_rust, "cargo")):
         if shutil.which(tool):
             tests.run(test)
         else:
             print(f"packages languages: no {tool} here", file=sys.stderr)
+    for test, tool in ((test_ruby_in_process, "ruby"), (test_php_in_process, "php"), (test_dotnet_in_process, "mcs")) if LIBRARY else ():
+        if shutil.which(tool):
+            tests.run(test)
     return tests.end()
 
 
