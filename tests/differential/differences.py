@@ -477,7 +477,7 @@ def explain(operation, body, ours, theirs):
 # What libmicrohttpd answers or ends before the server sees it, so that there is no answer in DynamoDB's form.
 HTTP = [
     "A head of more than about 30 KB, or with more than about 200 lines: 414 or 431 with a page of HTML. Smaller heads beyond 16 KB get a SerializationException",
-    "A request line or a header line that is none, a Content-Length that is no number, a chunk that is none: 400, 413 or 505 with a page of HTML; its head may come twice",
+    "A request line or a header line that is none, a Content-Length that is no number, a chunk that is none: 400, 413 or 505 with a page of HTML; its head may come twice. Tabs between the parts of a request line: the connection is closed",
     "A query of more than 64 parameters, or one in a target of more than 14 KB: the connection is closed",
     "A client that ends its side of the connection while its request takes long gets no answer",
 ]
