@@ -130,7 +130,7 @@ static void pin(struct memory_file *file)
 	pthread_mutex_unlock(&files->mutex);
 }
 
-/* What was written since the last end becomes visible, and what nobody can see any more is freed. */
+/* Shows what was written since the last end, and frees what nobody can see any more. */
 static void end_version(struct memory_files *files)
 {
 	pthread_mutex_lock(&files->mutex);
