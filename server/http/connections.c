@@ -2,14 +2,11 @@
 
 #include <poll.h>
 #include <pthread.h>
-#include <stdatomic.h>
-#include <stdint.h>
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "core/arena.h"

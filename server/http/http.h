@@ -22,7 +22,6 @@
 #include <stddef.h>
 
 #include "core/arena.h"
-#include "core/err.h"
 #include "core/str.h"
 #include "protocol/faults/reply.h"
 #include "server/http/connections.h"

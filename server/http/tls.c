@@ -23,8 +23,7 @@
 #define NEVER INT64_MAX
 
 enum bridge_phase {
-	BRIDGE_SHAKING, /* its handshake is under way */
-	BRIDGE_OPEN,
+	BRIDGE_OPEN,   /* its handshake may be under way */
 	BRIDGE_ENDING, /* our side has closed; bytes for the client are left */
 	BRIDGE_DEAD,   /* all is closed; events of this round may point to it */
 };
@@ -155,13 +154,11 @@ static void settle(struct bridge *bridge)
 {
 	struct flow *in = &bridge->in, *out = &bridge->out;
 
-	if (bridge->phase == BRIDGE_SHAKING && SSL_is_init_finished(bridge->ssl)) {
-		bridge->phase = BRIDGE_OPEN;
+	if (bridge->phase == BRIDGE_OPEN && SSL_is_init_finished(bridge->ssl))
 		bridge->until_ms = NEVER;
-	}
 	if (in->is_over && in->n == 0)
 		shutdown(bridge->plain.fd, SHUT_WR);
-	if (bridge->phase != BRIDGE_ENDING && out->is_over) {
+	if (bridge->phase == BRIDGE_OPEN && out->is_over) {
 		bridge->phase = BRIDGE_ENDING;
 		bridge->until_ms = after_s(bridge->tls->request_s);
 	}
