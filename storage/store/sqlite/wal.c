@@ -273,6 +273,7 @@ enum code wal_start(struct wal *wal, struct connection *writer, pthread_mutex_t 
 
 	wal->writer_mutex = writer_mutex;
 	wal->options = *options;
+	wal->options.setup = NULL; /* the caller's text, which need not outlive this call */
 	wal->due_pages = CHECKPOINT_PAGES;
 	wal->is_moved = true;
 	wal->room.usual = wal->room.allowed = pages_of(options->log_bytes);

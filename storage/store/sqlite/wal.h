@@ -43,7 +43,7 @@ struct wal_syncs {
 
 struct wal_options {
 	const char *path;            /* of the data file, absolute; outlives the log */
-	const char *setup;           /* SQL for the checkpoints' connection */
+	const char *setup;           /* SQL for the checkpoints' connection; read by wal_start() */
 	enum durability durability;  /* FULL: commits wait for the disk; OFF: nothing does */
 	size_t log_bytes, log_bytes_most; /* usually, and beside readers */
 	unsigned reader_ms;
