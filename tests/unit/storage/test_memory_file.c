@@ -204,12 +204,9 @@ TEST(one_connection_writes_and_none_on_an_old_snapshot)
 {
 	struct memory_files *files = files_new();
 	struct handle writer = writer_open(files), other = handle_open(files);
-	int is_locked = 0;
 
 	pin(other);
 	CHECK_INT(other.file->pMethods->xLock(other.file, SQLITE_LOCK_RESERVED), SQLITE_BUSY);
-	CHECK_INT(other.file->pMethods->xCheckReservedLock(other.file, &is_locked), SQLITE_OK);
-	CHECK(is_locked);
 	write_page(writer, 0, 1);
 	writer.file->pMethods->xFileControl(writer.file, SQLITE_FCNTL_COMMIT_PHASETWO, NULL);
 	unlock(writer);
