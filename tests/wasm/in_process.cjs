@@ -259,6 +259,22 @@ test("a file is kept, and a server opens it", async () => {
   }
 });
 
+test("an export is imported", async () => {
+  const { db, client } = await filled(), other = inProcess(), reading = new DynamoDBClient(other.config);
+  const bytes = await db.export();
+  await client.send(new PutItemCommand({ TableName: "orders", Item: { id: { S: "2" } } }));
+  await other.import(bytes);
+  assert.equal(await count(reading), 1);
+  await db.import(bytes);
+  assert.equal(await count(client), 1);
+  for (const wrong of [new Uint8Array(10), bytes.slice(0, 8192), new Uint8Array(bytes.length)])
+    await assert.rejects(db.import(wrong), { code: "ERR_DYNALITH_OPTIONS" });
+  for (const wrong of [undefined, "x", [1]]) await assert.rejects(db.import(wrong), { code: "ERR_DYNALITH_OPTIONS", message: /import\(\) wants/ });
+  assert.equal(await count(client), 1);
+  await Promise.all([db.close(), other.close()]);
+  await assert.rejects(db.import(bytes), { code: "ERR_DYNALITH_CLOSED" });
+});
+
 test("nothing of what was deleted is in an export", async () => {
   const { db, client } = await filled();
   const put = (id, letter) => client.send(new PutItemCommand({ TableName: "orders", Item: { id: { S: id }, text: { S: letter.repeat(9000) } } }));
@@ -385,11 +401,17 @@ test("a body that is too large", async () => {
 test("data beyond memoryLimitMb is refused, and the instance lives", async () => {
   const { db, client } = await filled({ memoryLimitMb: 256 });
   const text = { S: "x".repeat(390000) };
+  await db.checkpoint("small");
   let refused;
   for (let i = 0; i < 1000 && !refused; i++)
     await client.send(new PutItemCommand({ TableName: "orders", Item: { id: { S: `big-${i}` }, text } })).catch((error) => { refused = error; });
   assert.ok(refused && refused.$metadata.httpStatusCode >= 400, String(refused));
   assert.ok((await client.send(new GetItemCommand({ TableName: "orders", Key: key }))).Item);
   assert.ok(db.memoryBytes < 256 << 20, `${db.memoryBytes} bytes`);
+  await db.reset({ keep: "tables" });
+  await db.rollback("small");
+  assert.equal(await count(client), 1);
+  await db.reset();
+  await client.send(new CreateTableCommand(TABLE));
   await db.close();
 });

@@ -197,7 +197,9 @@ static int file_read(sqlite3_file *base, void *out, int n, sqlite3_int64 at)
 static int file_write(sqlite3_file *base, const void *bytes, int n, sqlite3_int64 at)
 {
 	struct memory_files *files = ((struct memory_file *)base)->files;
-	uint64_t end = (uint64_t)at + STORE_PAGE, log = (files->replaced + 1) * STORE_PAGE;
+	/* what makes room may, also where it writes zeros over each page (STORE_ERASES) */
+	uint64_t log = files->quota->is_growing ? (files->replaced + 1) * STORE_PAGE : 0,
+		 end = (uint64_t)at + STORE_PAGE;
 
 	if (n != STORE_PAGE || at % STORE_PAGE != 0)
 		return SQLITE_IOERR_WRITE;

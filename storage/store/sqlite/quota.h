@@ -3,12 +3,12 @@
  * to storage/store/sqlite.
  *
  * The limit is of the bytes that a store takes, its log included; in memory the log are the pages
- * that a transaction replaces. It is parted: the database grows up to `data_max`. The rest, an
- * eighth, is kept for the log, and a quarter of that lets the database grow a little more for
- * transactions that put no rows of items or indexes. So what makes room goes on at the limit: a
- * delete needs the log, and with a stream a record. A log may take what the database leaves of the
- * limit, and in any case its part. Pages that are free within the database are used again, so they
- * do not count as growth.
+ * that a transaction replaces, where it makes data grow. It is parted: the database grows up to
+ * `data_max`. The rest, an eighth, is kept for the log, and a quarter of that lets the database
+ * grow a little more for transactions that put no rows of items or indexes. So what makes room goes
+ * on at the limit: a delete needs the log, and with a stream a record. A log may take what the
+ * database leaves of the limit, and in any case its part. Pages that are free within the database
+ * are used again, so they do not count as growth.
  *
  * Also on a disk that is full each transaction appends to the log. So a file FILE-reserve beside
  * the data file holds room. The first write that finds no room on the disk and makes no data grow
