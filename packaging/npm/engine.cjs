@@ -4,10 +4,18 @@
 
 // Node's own where there is one: environments of tests bring poorer ones, and fake timers replace these.
 const isNode = typeof globalThis.process?.versions?.node === "string";
+/* Cloudflare's workerd says that it is Node, and has some of its modules. */
+function own(name) {
+  try {
+    return require(name);
+  } catch {
+    return globalThis;
+  }
+}
 const fillRandom = isNode ? require("node:crypto").randomFillSync : (bytes) => globalThis.crypto.getRandomValues(bytes);
 const { TextEncoder, TextDecoder } = isNode ? require("node:util") : globalThis;
 const { setTimeout, clearTimeout } = isNode ? require("node:timers") : globalThis;
-const { performance } = isNode ? require("node:perf_hooks") : globalThis;
+const { performance } = isNode ? own("node:perf_hooks") : globalThis;
 const wallMs = Date.now, monotonicMs = performance.now.bind(performance);
 
 const ERRNO = { success: 0, badf: 8, nosys: 52 };

@@ -1,6 +1,7 @@
 "use strict";
 // DynamoDB in this process: no server, no port. Clients of the AWS SDK for JavaScript v3 get a requestHandler that asks dynalith.wasm.
 const fs = require("node:fs");
+const { tmpdir } = require("node:os");
 const path = require("node:path");
 const { getEnvironmentData, setEnvironmentData, threadId } = require("node:worker_threads");
 const { Namespace } = require("./index.cjs");
@@ -150,6 +151,7 @@ function sdk(name) {
 /** DynamoDB in this process, with one namespace of tables. */
 class InProcess extends Namespace {
   #engine;
+  #given; // what each engine is opened with
   #isSigned; // signatures are checked
   #file;
   #stamps = new Map(); // path: the file as this instance has read or written it
@@ -160,10 +162,10 @@ class InProcess extends Namespace {
     super(URL_OF_NONE, account, region);
     this.#file = file && realPath(file);
     if (file) this.#stamps.set(this.#file, stampOf(this.#file));
-    const all = optionsOf(memoryLimitMb, file && fs.existsSync(file) ? { in_memory: undefined, store: `memory:${guestPath(file)}`, ...options } : options);
-    this.#isSigned = all.auth === "verify";
-    this.#engine = new Engine(engineModule(), all, log, files);
-    this.requestHandler = new RequestHandler(this.#engine);
+    this.#given = { memoryLimitMb, options, log };
+    this.#isSigned = options?.auth === "verify";
+    this.#engine = this.#open(file && fs.existsSync(file) ? file : null);
+    this.requestHandler = new RequestHandler({ send: (request) => this.#engine.send(request) });
   }
 
   get config() {
@@ -209,6 +211,27 @@ class InProcess extends Namespace {
   /** All data of all namespaces as a data file of the server. */
   async export() {
     return this.#engine.export();
+  }
+
+  /** Puts the data of a data file, as export() gives it, in the place of all data; checkpoints and the clock are new. */
+  async import(bytes) {
+    if (!(bytes instanceof Uint8Array)) throw new DynalithError("ERR_DYNALITH_OPTIONS", `import() wants a Uint8Array, as export() gives it, not ${typeof bytes}`);
+    if (this.#engine.isClosed) this.#engine.tick(); // says so
+    const folder = fs.mkdtempSync(path.join(tmpdir(), "dynalith-")), file = path.join(folder, "import.db");
+    try {
+      fs.writeFileSync(file, bytes, { mode: 0o600 });
+      const next = this.#open(file);
+      this.#engine.close();
+      this.#engine = next;
+    } finally {
+      fs.rmSync(folder, { recursive: true });
+    }
+  }
+
+  /* An engine with a copy of the file's data; null: with none. */
+  #open(file) {
+    const { memoryLimitMb, options, log } = this.#given;
+    return new Engine(engineModule(), optionsOf(memoryLimitMb, file ? { in_memory: undefined, store: `memory:${guestPath(file)}`, ...options } : options), log, files);
   }
 
   /** Writes export() to the file, at once: other processes see the file before or the one after. Refuses where that would lose what another one wrote. */

@@ -19,6 +19,16 @@ export interface InProcessOptions {
   log?: (line: string) => void;
 }
 
+// The SDK may not be installed: its types are then any.
+// @ts-ignore
+type Client = import("@aws-sdk/client-dynamodb").DynamoDBClient;
+// @ts-ignore
+type ClientConfig = import("@aws-sdk/client-dynamodb").DynamoDBClientConfig;
+// @ts-ignore
+type DocumentClient = import("@aws-sdk/lib-dynamodb").DynamoDBDocumentClient;
+// @ts-ignore
+type TranslateConfig = import("@aws-sdk/lib-dynamodb").TranslateConfig;
+
 /** Fits the option requestHandler of the AWS SDK v3. */
 export interface RequestHandler {
   readonly metadata: { handlerProtocol: string };
@@ -33,14 +43,16 @@ export declare class InProcess extends Namespace {
   constructor(options?: InProcessOptions);
   readonly requestHandler: RequestHandler;
   readonly config: Namespace["config"] & { requestHandler: RequestHandler };
-  /** A DynamoDBClient of the installed @aws-sdk/client-dynamodb. */
-  client(config?: object): any;
-  /** A DynamoDBDocumentClient of the installed @aws-sdk/lib-dynamodb. */
-  documentClient(config?: object): any;
+  /** Of the installed @aws-sdk/client-dynamodb. */
+  client(config?: ClientConfig): Client;
+  /** Of the installed @aws-sdk/lib-dynamodb. */
+  documentClient(config?: TranslateConfig): DocumentClient;
   readonly fetch: typeof globalThis.fetch;
   readonly memoryBytes: number;
   /** All data of all namespaces as a data file, which a server opens. */
   export(): Promise<Uint8Array>;
+  /** Puts the data of a data file, as export() gives it, in the place of all data; checkpoints and the clock are new. ERR_DYNALITH_OPTIONS for other bytes. */
+  import(bytes: Uint8Array): Promise<void>;
   /** Writes export() to a file; without one to that of the option file. ERR_DYNALITH_FILE where a server has it open or another process has changed it. */
   save(file?: string): Promise<void>;
   /** Ends it; calls from then on fail. Saves the option file before, and leaves the instance open where save() fails. */

@@ -106,14 +106,17 @@ import dynalith from "dynalith/vitest";
 const db: InProcess = inProcess({ memoryLimitMb: 256, options: { throughput: "enforce" }, log: (line) => console.log(line.length) });
 const clients: DynamoDBClient[] = [new DynamoDBClient(db.config), new DynamoDBClient({ requestHandler: db.requestHandler }), db.client({ region: "eu-west-1" })];
 await db.apply("template.yaml");
+await db.import(await db.export());
 const bytes: number = db.memoryBytes;
 const plugins: { name: string }[] = [dynalith(), dynalith("--auth", "open"), dynalith({ engine: "server", options: ["--auth", "open"], schema: "a.yaml" }),
   dynalith({ engine: "in-process", options: { auth: "open" }, schema: ["a.yaml"], memoryLimitMb: 256 })];
 console.log(bytes, plugins, clients);
 ''')
     run([*tsc, "use.mts"], folder)
-    (folder / "wrong.mts").write_text('import dynalith from "dynalith/vitest";\ndynalith({ engine: "in-process", options: ["--auth"] });\n')
-    assert "wrong.mts(2" in run([*tsc, "wrong.mts"], folder, status=2)
+    (folder / "wrong.mts").write_text('import dynalith from "dynalith/vitest";\nimport { inProcess } from "dynalith/in-process";\n'
+                                      'dynalith({ engine: "in-process", options: ["--auth"] });\ninProcess().client().sent;\n')
+    text = run([*tsc, "wrong.mts"], folder, status=2)
+    assert all(f"wrong.mts({line}" in text for line in (3, 4)), text
 
 
 def main(wasm, binary):
