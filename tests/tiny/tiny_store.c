@@ -177,10 +177,7 @@ static struct row *row_new(struct keyspace keyspace, struct str key, struct str 
 {
 	struct row *row = arena_checked(malloc(sizeof(*row) + key.n + value.n + 1));
 
-	*row = (struct row){.refs = 1,
-			    .keyspace = keyspace,
-			    .key = {row->bytes, key.n},
-			    .value = {row->bytes + key.n, value.n}};
+	*row = (struct row){1, keyspace, {row->bytes, key.n}, {row->bytes + key.n, value.n}};
 	if (key.n)
 		memcpy(row->bytes, key.p, key.n);
 	if (value.n)
