@@ -4,6 +4,8 @@
   const ROOT = new URL("../../", location.href).href, STATE = "#state=", RUN = "#run=";
   const LINK_MAX = 32 << 10; // characters of a state in a link: what chats and trackers keep whole
   const QUIET_MS = 1000; // between the first view and the service worker
+  const KEPT = "dynalith.kept", KEEP_MS = 1000, LOCK_MS = 500; // KEEP_MS: between a change and the snapshot that is kept
+  const READS = /\.(Get|BatchGet|TransactGet|Query|Scan|List|Describe)/; // operations that change nothing
   const policy = globalThis.trustedTypes?.createPolicy("playground", { createScriptURL: (name) => name }) ?? { createScriptURL: (name) => name };
 
   /* The page compiles, since it can begin before a worker is there. Each worker gets the same module. */
@@ -54,6 +56,41 @@
 
   const note = (text) => { document.getElementById("notes").append(Object.assign(document.createElement("div"), { className: "note", textContent: text })); };
 
+  /** Also where the page is there already. */
+  const noteLater = (text) => document.readyState === "loading" ? addEventListener("DOMContentLoaded", () => note(text)) : note(text);
+
+  /* Snapshots are in IndexedDB, of the one tab that holds a lock: what ask() does with them. */
+  const snapshots = (mode, ask) => new Promise((resolve, reject) => {
+    const opening = indexedDB.open(KEPT, 1);
+    opening.onupgradeneeded = () => opening.result.createObjectStore("states");
+    opening.onerror = () => reject(opening.error);
+    opening.onsuccess = () => {
+      const transaction = opening.result.transaction("states", mode), request = ask(transaction.objectStore("states"));
+      transaction.oncomplete = () => resolve(request.result);
+      transaction.onabort = () => reject(transaction.error);
+      opening.result.close(); // when the transaction is over
+    };
+  });
+
+  let endKeeping = null; // while this tab keeps its data
+
+  /** Whether this tab is the one that keeps its data. Where the page is loaded again, the lock is free a moment later. */
+  const beginKeeping = () => new Promise((resolve, reject) => {
+    navigator.locks.request(KEPT, { signal: AbortSignal.timeout(LOCK_MS) }, () => new Promise((done) => {
+      endKeeping = () => { endKeeping = null; done(); };
+      resolve(true);
+    })).catch((error) => { if (error.name === "TimeoutError") resolve(false); else reject(error); });
+  });
+
+  /** Whether an earlier visit asked for it. */
+  function isKept() {
+    try {
+      return localStorage.getItem(KEPT) !== null;
+    } catch {
+      return false; // a browser without storage
+    }
+  }
+
   /** The hash of the address, which shows a view from now on. */
   function takeHash() {
     const { hash } = location;
@@ -62,11 +99,15 @@
   }
 
   async function begin(hash) {
-    if (!hash.startsWith(STATE)) return opened(start());
+    const isLink = hash.startsWith(STATE);
+    if (!isLink && !isKept()) return opened(start());
     try {
-      return await opened(start(await decode(hash.slice(STATE.length))));
+      if (isLink) return await opened(start(await decode(hash.slice(STATE.length))));
+      if (!await beginKeeping()) noteLater("Another tab keeps the data: this one has a copy, which is not kept.");
+      return await opened(start(await snapshots("readonly", (states) => states.get("state"))));
     } catch (error) {
-      addEventListener("DOMContentLoaded", () => note(`The link is damaged, so that this is empty: ${error.message}`));
+      endKeeping?.(); // the snapshot stays
+      noteLater(`The ${isLink ? "link" : "kept data"} is damaged, so that this is empty: ${error.message}`);
       return opened(start());
     }
   }
@@ -96,12 +137,41 @@
   globalThis.fetch = async (url, { method = "GET", headers = {}, body = "" } = {}) => {
     const { call } = await engine;
     const answer = await call({ method, path: "/" + new URL(url, location.href).href.slice(ROOT.length), headers, body });
+    if (method !== "GET" && !READS.test(headers["x-amz-target"] ?? "")) keepSoon();
     if (answer.status === 0) throw new TypeError("a fault rule has closed the connection");
     return new Response(answer.body, { status: answer.status, headers: answer.headers });
   };
 
   /** All data, as a data file. */
   const state = async () => (await engine).call({ take: true });
+
+  let due = null; // the timer of the next snapshot
+
+  async function keep() {
+    clearTimeout(due);
+    due = null;
+    const bytes = await state();
+    if (endKeeping) await snapshots("readwrite", (states) => states.put(bytes, "state"));
+  }
+
+  function keepSoon() {
+    if (endKeeping) due ??= setTimeout(() => keep().catch((error) => note(`The data is not kept: ${error.message}`)), KEEP_MS);
+  }
+
+  async function toggleKeeping(button) {
+    const isBegun = !endKeeping;
+    if (isBegun && !await beginKeeping()) return note("Another tab keeps its data, and only one can.");
+    try {
+      if (isBegun) await keep(); else await snapshots("readwrite", (states) => states.delete("state"));
+      if (isBegun) localStorage.setItem(KEPT, "yes"); else localStorage.removeItem(KEPT);
+    } catch (error) {
+      if (isBegun) endKeeping();
+      throw error;
+    }
+    if (!isBegun) endKeeping();
+    button.setAttribute("aria-pressed", String(isBegun));
+    note(isBegun ? "The data is kept in this browser, for the next visit." : "Nothing is kept any more: the data is gone with the tab.");
+  }
 
   function save(bytes) {
     const url = URL.createObjectURL(new Blob([bytes])), link = Object.assign(document.createElement("a"), { href: url, download: "playground.db" });
@@ -129,6 +199,7 @@
     const next = await opened(start(new Uint8Array(await file.arrayBuffer())));
     (await engine).end();
     engine = next;
+    keepSoon();
     if (location.hash === "#/tables") dispatchEvent(new HashChangeEvent("hashchange")); else location.hash = "#/tables";
   }
 
@@ -138,7 +209,10 @@
     const button = (text, title, run) => Object.assign(document.createElement("button"), { type: "button", textContent: text, title, onclick: attempt(run) });
     file.onchange = attempt(() => openFile(file.files[0]));
     bar.className = "row play";
-    bar.append(button("Copy link", "A link that holds all data", copyLink), button("Save", "All data as a data file: dynalith --db-path playground.db", async () => save(await state())),
+    const keeping = button("Keep", "Keeps all data in this browser, for the next visit; pressed again, nothing is kept", () => toggleKeeping(keeping));
+    engine.finally(() => keeping.setAttribute("aria-pressed", String(endKeeping !== null))).catch(() => {}); // each request says so
+    addEventListener("visibilitychange", () => { if (document.hidden && due !== null) keep().catch(() => {}); });
+    bar.append(keeping, button("Copy link", "A link that holds all data", copyLink), button("Save", "All data as a data file: dynalith --db-path playground.db", async () => save(await state())),
       button("Open", "A data file in place of all data", async () => file.click()),
       button("Samples", "Tables of well-known designs, a race, a hot partition", async () => (await import("./samples.js")).showSamples()),
       button("Request", "Any request of the API", async () => (await import("./request.js")).showRequest()), file);

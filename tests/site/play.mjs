@@ -146,6 +146,36 @@ assert.match(text, /to one key: [1-9]\d* are throttled[\s\S]*KeyRangeThroughputE
 await picture(page, "hot");
 await press(page, "Close");
 
+// What is kept is there in the next visit, of one tab, until Keep is pressed again.
+const keeper = await browser.createBrowserContext(), first = await open(keeper);
+const names = async (where) => (await call(where, "ListTables", {})).body.TableNames;
+const isPressed = (where, wanted) => where.waitForFunction((value) => [...document.querySelectorAll("button")].some((one) => one.textContent === "Keep" && one.getAttribute("aria-pressed") === value), {}, String(wanted));
+await isPressed(first, false);
+await press(first, "Keep");
+await has(first, "is kept in this browser");
+await call(first, "CreateTable", { TableName: "kept-table", BillingMode: "PAY_PER_REQUEST", AttributeDefinitions: [{ AttributeName: "id", AttributeType: "S" }], KeySchema: [{ AttributeName: "id", KeyType: "HASH" }] });
+await first.waitForFunction(() => new Promise((done) => {
+  indexedDB.open("dynalith.kept").onsuccess = ({ target: { result: kept } }) => {
+    kept.transaction("states").objectStore("states").get("state").onsuccess = ({ target }) => { kept.close(); done(new TextDecoder("latin1").decode(target.result).includes("kept-table")); };
+  };
+}), { polling: 100 });
+const second = await open(keeper);
+await has(second, "Another tab keeps the data");
+assert.deepEqual(await names(second), ["kept-table"]);
+await press(second, "Keep");
+await has(second, "only one can");
+await second.close();
+await first.reload({ waitUntil: "load" });
+assert.deepEqual(await names(first), ["kept-table"]);
+await isPressed(first, true);
+await picture(first, "kept");
+await press(first, "Keep");
+await has(first, "Nothing is kept");
+await first.reload({ waitUntil: "load" });
+assert.deepEqual(await names(first), []);
+await isPressed(first, false);
+await keeper.close();
+
 const documents = await open(context, new URL("/languages/cli.html", url).href);
 const example = await documents.$eval(".run a", (link) => link.href);
 const ran = await open(await browser.createBrowserContext(), example);
