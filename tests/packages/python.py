@@ -61,6 +61,8 @@ def test_in_process(folder):
     """libdynalith of the wheel alone: the README's block, and the plugin's option with and without workers."""
     (folder / "example.py").write_text(blocks(README, "python")[2])
     run([PYTHON, "example.py"], folder)
+    (folder / "closed.py").write_text("from dynalith import Dynalith\nwith Dynalith(in_process=True) as server:\n    client = server.client()\nclient.list_tables()\n")
+    assert "the instance is closed" in run([PYTHON, "closed.py"], folder, status=1)
     (folder / "test_in_process.py").write_text(IN_PROCESS)
     assert "failed" in run(PYTEST, folder, status=1)  # with a server, which needs sockets
     (folder / "pyproject.toml").write_text("[tool.pytest.ini_options]\ndynalith_in_process = true\ndynalith_arguments = ['--in-memory', '--log-level', 'debug']\n")

@@ -71,12 +71,17 @@ class Library:
     def _refusal(self):
         return self._error(self._library.dynalith_error().decode(errors="replace"))
 
+    def _opened(self):
+        if not self._instance:
+            raise self._error("the instance is closed")
+        return self._instance
+
     def send(self, method, path, body=None, headers=(), access_key=None, region=None):
         """Returns the status, the headers as a dict and the body. Status 0: a fault rule closed the connection in place of an answer."""
         lines = (_Header * len(headers))(*((_bytes(name), _bytes(value)) for name, value in headers))
         body = _bytes(body) or b""
         request = _Request(ctypes.sizeof(_Request), _bytes(method), _bytes(path), None, _bytes(access_key), _bytes(region), body, len(body), lines, len(lines))
-        answer = self._library.dynalith_send(self._instance, request)
+        answer = self._library.dynalith_send(self._opened(), request)
         if not answer:
             raise self._refusal()
         try:
@@ -90,7 +95,7 @@ class Library:
             self._library.dynalith_free(answer)
 
     def apply(self, path, access_key=None, region=None):
-        if self._library.dynalith_apply(self._instance, os.fsencode(path), _bytes(access_key), _bytes(region)) != 0:
+        if self._library.dynalith_apply(self._opened(), os.fsencode(path), _bytes(access_key), _bytes(region)) != 0:
             raise self._refusal()
 
     def close(self):
