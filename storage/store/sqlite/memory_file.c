@@ -22,9 +22,9 @@ struct page {
 	_Alignas(8) unsigned char bytes[STORE_PAGE];
 };
 
+/* The newest version of each page, also of the transaction under way. */
 struct leaf {
-	_Atomic(struct page *) pages[LEAF_PAGES]; /* the newest version of each, also of the
-						     transaction under way */
+	_Atomic(struct page *) pages[LEAF_PAGES];
 };
 
 /* The database as a connection has it open. */
@@ -43,8 +43,7 @@ struct memory_files {
 	pthread_mutex_t mutex; /* of the next four */
 	struct memory_file *open;
 	struct memory_file *writer;
-	uint64_t published;        /* the newest version, changed by the writer; the transaction
-					 under way makes the one after it */
+	uint64_t published;        /* the newest version; the writer makes the one after it */
 	uint64_t published_size;   /* of the database in that version */
 	uint64_t size;             /* with what the writer wrote */
 	struct page *first, **end; /* the queue: pages whose older version is to be freed */
