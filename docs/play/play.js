@@ -56,10 +56,10 @@
 
   const note = (text) => { document.getElementById("notes").append(Object.assign(document.createElement("div"), { className: "note", textContent: text })); };
 
-  /** Also where the page is there already. */
+  /** Shows the note as soon as the page has a place for it. */
   const noteLater = (text) => document.readyState === "loading" ? addEventListener("DOMContentLoaded", () => note(text)) : note(text);
 
-  /* Snapshots are in IndexedDB, of the one tab that holds a lock: what ask() does with them. */
+  /* Runs ask() on the snapshots in IndexedDB, in one transaction. Only the tab that holds the lock writes them. */
   const snapshots = (mode, ask) => new Promise((resolve, reject) => {
     const opening = indexedDB.open(KEPT, 1);
     opening.onupgradeneeded = () => opening.result.createObjectStore("states");
@@ -72,9 +72,9 @@
     };
   });
 
-  let endKeeping = null; // while this tab keeps its data
+  let endKeeping = null; // null: this tab does not keep its data
 
-  /** Whether this tab is the one that keeps its data. Where the page is loaded again, the lock is free a moment later. */
+  /** Takes the lock; false where another tab holds it. After a reload the page that is gone holds it for a moment: hence LOCK_MS. */
   const beginKeeping = () => new Promise((resolve, reject) => {
     navigator.locks.request(KEPT, { signal: AbortSignal.timeout(LOCK_MS) }, () => new Promise((done) => {
       endKeeping = () => { endKeeping = null; done(); };

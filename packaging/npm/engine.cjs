@@ -4,18 +4,18 @@
 
 // Node's own where there is one: environments of tests bring poorer ones, and fake timers replace these.
 const isNode = typeof globalThis.process?.versions?.node === "string";
-/* Cloudflare's workerd says that it is Node, and has some of its modules. */
-function own(name) {
+/* A module of Node's, or globalThis: in browsers, and in Cloudflare's workerd, which says that it is Node and has only some of its modules. */
+function nodeModule(name) {
   try {
-    return require(name);
+    return isNode ? require(name) : globalThis;
   } catch {
     return globalThis;
   }
 }
 const fillRandom = isNode ? require("node:crypto").randomFillSync : (bytes) => globalThis.crypto.getRandomValues(bytes);
-const { TextEncoder, TextDecoder } = isNode ? require("node:util") : globalThis;
-const { setTimeout, clearTimeout } = isNode ? require("node:timers") : globalThis;
-const { performance } = isNode ? own("node:perf_hooks") : globalThis;
+const { TextEncoder, TextDecoder } = nodeModule("node:util");
+const { setTimeout, clearTimeout } = nodeModule("node:timers");
+const { performance } = nodeModule("node:perf_hooks");
 const wallMs = Date.now, monotonicMs = performance.now.bind(performance);
 
 const ERRNO = { success: 0, badf: 8, nosys: 52 };

@@ -216,7 +216,7 @@ class InProcess extends Namespace {
   /** Puts the data of a data file, as export() gives it, in the place of all data; checkpoints and the clock are new. */
   async import(bytes) {
     if (!(bytes instanceof Uint8Array)) throw new DynalithError("ERR_DYNALITH_OPTIONS", `import() wants a Uint8Array, as export() gives it, not ${typeof bytes}`);
-    if (this.#engine.isClosed) this.#engine.tick(); // says so
+    this.#engine.tick(); // throws where the instance is closed or has failed
     const folder = fs.mkdtempSync(path.join(tmpdir(), "dynalith-")), file = path.join(folder, "import.db");
     try {
       fs.writeFileSync(file, bytes, { mode: 0o600 });
@@ -228,7 +228,7 @@ class InProcess extends Namespace {
     }
   }
 
-  /* An engine with a copy of the file's data; null: with none. */
+  /* An engine with a copy of the file's data; null: an empty one. */
   #open(file) {
     const { memoryLimitMb, options, log } = this.#given;
     return new Engine(engineModule(), optionsOf(memoryLimitMb, file ? { in_memory: undefined, store: `memory:${guestPath(file)}`, ...options } : options), log, files);
