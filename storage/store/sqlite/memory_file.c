@@ -129,7 +129,7 @@ static void pin(struct memory_file *file)
 	pthread_mutex_unlock(&files->mutex);
 }
 
-/* Shows what was written since the last end, and frees what nobody can see any more. */
+/* Publishes what was written, and frees versions that no connection can read any more. */
 static void end_version(struct memory_files *files)
 {
 	pthread_mutex_lock(&files->mutex);
@@ -196,7 +196,7 @@ static int file_read(sqlite3_file *base, void *out, int n, sqlite3_int64 at)
 static int file_write(sqlite3_file *base, const void *bytes, int n, sqlite3_int64 at)
 {
 	struct memory_files *files = ((struct memory_file *)base)->files;
-	/* what makes room may, also where it writes zeros over each page (STORE_ERASES) */
+	/* with STORE_ERASES a delete replaces each page that it frees, and must go on */
 	uint64_t log = files->quota->is_growing ? (files->replaced + 1) * STORE_PAGE : 0,
 		 end = (uint64_t)at + STORE_PAGE;
 
@@ -315,7 +315,7 @@ static const sqlite3_io_methods methods = {
 	.xUnfetch = file_unfetch,
 };
 
-/* SQLite reads the head of the database before it locks: pinned until its first unlock. */
+/* Pins a version at once: SQLite reads the head of the database before it locks. */
 static int system_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *base, int flags,
 		       int *flags_out)
 {
@@ -369,7 +369,7 @@ struct memory_files *memory_file_install(struct quota *quota)
 	return NULL;
 }
 
-/* In all its versions. */
+/* Frees the page in all its versions. */
 static void free_page(struct page *page)
 {
 	for (struct page *older; page; page = older) {

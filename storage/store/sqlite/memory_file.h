@@ -30,9 +30,8 @@ struct memory_files;
 
 /*
  * Registers a VFS with an empty database. It takes no more than `quota` allows; its log are the
- * pages that a transaction replaces, which are in memory twice until it ends. They count where it
- * makes data grow. NULL without memory,
- * or where SQLite refuses.
+ * pages that a transaction replaces, which are in memory twice until it ends. They count only while
+ * the transaction makes data grow. NULL without memory, or where SQLite refuses.
  */
 struct memory_files *memory_file_install(struct quota *quota);
 
