@@ -105,10 +105,7 @@ struct lane {
 	struct http *http;
 	struct MHD_Daemon *daemon; /* NULL: it has not started */
 	atomic_uint count;         /* of connections */
-	/* of its thread: */
-	struct exchange *idle; /* for its next request, or NULL */
-	size_t paced;          /* bytes of bodies since paced_since_ms */
-	int64_t paced_since_ms;
+	struct exchange *idle;     /* of its thread: for its next request, or NULL */
 };
 
 /* A listening socket, or -1 with *problem set to one line. `port` 0: any free one. "::" stands for
@@ -130,9 +127,6 @@ void http_lanes_free(struct lanes *lanes);
 
 /* The CPU time in nanoseconds that a request on this lane may take there. 0: any. */
 uint64_t http_lane_slice(const struct lane *lane);
-
-/* `n` bytes of a body came: for how long the lane should not read on from this connection. */
-uint64_t http_lane_pause_ms(struct lane *lane, size_t n);
 
 /* libmicrohttpd's callbacks: a request line has come; the head, the next *data_size bytes of the
  * body, or its end; the request is over. */

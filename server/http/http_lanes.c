@@ -9,14 +9,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "storage/monotonic.h"
-
 #define THREAD_STACK (2 * 1024 * 1024)
 #define LANE_CONNECTIONS 120 /* libmicrohttpd 0.9.75 waits where epoll gives exactly 128 events */
 #define SLICE_LEAST_NS 200000u /* of CPU time; many times what GetItem takes */
-#define PACED_FROM 4096 /* bytes of a body that come at once */
-#define PACE_BYTES (2 * 1024 * 1024) /* of bodies that a lane with several connections reads ... */
-#define PACE_MS 10                    /* ... in this time */
 #define LANE_SLACK 4 /* that libmicrohttpd still counts when it has said that they are closed */
 
 struct lanes {
@@ -70,20 +65,6 @@ uint64_t http_lane_slice(const struct lane *lane)
 	uint64_t all = lane->http->options.slice_ns, share = all / (count > 0 ? count : 1);
 
 	return share > SLICE_LEAST_NS || all == 0 ? share : SLICE_LEAST_NS;
-}
-
-/* Bodies that come as fast as they are read would take all of the lane's time. */
-uint64_t http_lane_pause_ms(struct lane *lane, size_t n)
-{
-	if (n < PACED_FROM)
-		return 0;
-	int64_t now_ms = monotonic_ms();
-	if (now_ms - lane->paced_since_ms >= PACE_MS) {
-		lane->paced_since_ms = now_ms;
-		lane->paced = 0;
-	}
-	lane->paced += n;
-	return count_of(lane) > 1 && lane->paced > PACE_BYTES ? PACE_MS : 0;
 }
 
 static void *on_uri(void *context, const char *uri, struct MHD_Connection *mhd)

@@ -204,13 +204,8 @@ bool http_serve_request(struct exchange *exchange, struct MHD_Connection *mhd, c
 		return answer(exchange);
 	if (n == 0 && exchange->stage == STAGE_REPLIED)
 		return http_reply_send(exchange);
-	if (exchange->stage == STAGE_BODY) {
-		uint64_t pause_ms = http_lane_pause_ms(exchange->lane, n);
-
+	if (exchange->stage == STAGE_BODY)
 		http_exchange_body(exchange, data, n);
-		if (pause_ms > 0)
-			http_exchange_pause(exchange, pause_ms);
-	}
 	return true;
 }
 
