@@ -10,7 +10,7 @@ import re
 SHELVES = {
     "storage/store": ["storage/monotonic"],
     "storage/store/split": ["storage/store"],
-    "storage/store/sqlite": ["storage/store"],
+    "storage/store/sqlite": ["storage/store", "storage/monotonic"],
     "storage/store/postgresql": ["storage/store", "storage/monotonic"],
     "storage/store/timed": ["storage/store", "storage/monotonic"],
     "storage/store/trace": ["storage/store"],
@@ -149,7 +149,6 @@ def check_outputs(files):
 # Headers of another name than the files whose functions they declare: the face of a shelf, or what several files share.
 FACES = {
     "core/reserved": ["core/expr"],
-    "storage/store/sqlite/sqlite_library": ["storage/store/sqlite/sqlite_store"],
     "storage/write/token": ["storage/write/write"],
     "protocol/call": ["protocol/handler"],
     "protocol/faults/": ["protocol/faults/faults"],

@@ -211,7 +211,7 @@ static bool open_server(struct machine *machine)
 	};
 	struct err err = err_in(machine->arena);
 
-	log_mark_leave(machine->path, false); /* the virtual disk makes its files again */
+	log_mark_leave(machine->path, false, machine->arena); /* the virtual disk makes its files again */
 	if (sqlite_store_open(&options, &machine->inner, &err) != OK) {
 		if (!fault_vfs_is_off())
 			machine_fail(machine, NULL, "the store does not open: " STR_FMT,

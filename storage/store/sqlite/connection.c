@@ -1,6 +1,5 @@
 #include "storage/store/sqlite/connection.h"
 
-#include "storage/store/sqlite/guard.h"
 #include "storage/store/sqlite/page_file.h"
 #include "storage/store/sqlite/quota.h"
 #include "storage/store/store_messages.h"
@@ -49,11 +48,10 @@ static const char *const statement_sql[PLACE_TABLE_COUNT][STATEMENT_COUNT] = {
 		[STATEMENT_OF_REVERSE_OPEN] = SELECT_OF "r.k >= ?1 ORDER BY r.k DESC",
 	}};
 
-#define ROLLBACKS_MAX                                                                              \
-	3 /* tries: ROLLBACK itself allocates, and may find no memory; the next BEGIN tries again  \
-	   */
-#define PARAMETER_NUMBER                                                                           \
-	3 /* the parameter that picks the keyspace's rows among those of others: bound once */
+/* Tries: ROLLBACK itself allocates, and may find no memory; the next BEGIN tries again. */
+#define ROLLBACKS_MAX 3
+/* The parameter that picks the keyspace's rows among those of others: bound once. */
+#define PARAMETER_NUMBER 3
 
 static const char *const control_sql[CONTROL_COUNT] = {
 	[CONTROL_SNAPSHOT] = "PRAGMA schema_version",
@@ -61,6 +59,33 @@ static const char *const control_sql[CONTROL_COUNT] = {
 	[CONTROL_COMMIT] = "COMMIT",
 	[CONTROL_ROLLBACK] = "ROLLBACK",
 };
+
+#define VALUE_MAX (128 << 20) /* bytes of a row: an item has 400 KB at most, other rows some MB */
+
+static const int limits[][2] = {
+	{SQLITE_LIMIT_LENGTH, VALUE_MAX},  {SQLITE_LIMIT_SQL_LENGTH, 100000},
+	{SQLITE_LIMIT_COLUMN, 100},        {SQLITE_LIMIT_EXPR_DEPTH, 20},
+	{SQLITE_LIMIT_COMPOUND_SELECT, 3}, {SQLITE_LIMIT_FUNCTION_ARG, 8},
+	{SQLITE_LIMIT_ATTACHED, 0},        {SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 50},
+	{SQLITE_LIMIT_TRIGGER_DEPTH, 1},
+};
+
+static const int off[] = {SQLITE_DBCONFIG_ENABLE_TRIGGER, SQLITE_DBCONFIG_ENABLE_VIEW,
+			  SQLITE_DBCONFIG_TRUSTED_SCHEMA, SQLITE_DBCONFIG_DQS_DDL,
+			  SQLITE_DBCONFIG_DQS_DML};
+
+void connection_guard(sqlite3 *db)
+{
+	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++)
+		sqlite3_limit(db, limits[i][0], limits[i][1]);
+	for (size_t i = 0; i < sizeof(off) / sizeof(off[0]); i++)
+		sqlite3_db_config(db, off[i], 0, NULL);
+}
+
+void connection_guard_structure(sqlite3 *db)
+{
+	sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+}
 
 static enum code refuse_page(sqlite3 *db, struct err *err)
 {
@@ -119,12 +144,12 @@ enum code connection_open(struct connection *connection, const char *name, int f
 	if (sqlite3_open_v2(name, &connection->db, flags | SQLITE_OPEN_NOMUTEX, file_system) !=
 	    SQLITE_OK)
 		return connection_error(connection, err);
-	guard_connection(connection->db);
+	connection_guard(connection->db);
 	sqlite3_busy_timeout(connection->db, 5000);
 	enum code code = connection_run(connection, setup, err);
 	if (code != OK)
 		return code;
-	guard_structure(connection->db);
+	connection_guard_structure(connection->db);
 	for (int i = 0; i < CONTROL_COUNT; i++) {
 		if (sqlite3_prepare_v3(connection->db, control_sql[i], -1,
 				       SQLITE_PREPARE_PERSISTENT, &connection->controls[i],
@@ -209,21 +234,6 @@ enum code connection_number(struct connection *connection, const char *sql, int6
 	*number = code == OK ? sqlite3_column_int64(statement, 0) : 0;
 	sqlite3_finalize(statement);
 	return code;
-}
-
-bool connection_pages(struct connection *connection, int64_t *pages, int64_t *free_pages)
-{
-	sqlite3_stmt *statement = NULL;
-	bool is_read = sqlite3_prepare_v2(connection->db,
-					  "SELECT page_count, freelist_count FROM "
-					  "pragma_page_count, pragma_freelist_count",
-					  -1, &statement, NULL) == SQLITE_OK &&
-		       sqlite3_step(statement) == SQLITE_ROW;
-
-	*pages = is_read ? sqlite3_column_int64(statement, 0) : 0;
-	*free_pages = is_read ? sqlite3_column_int64(statement, 1) : 0;
-	sqlite3_finalize(statement);
-	return is_read;
 }
 
 static struct slot *slot_set(struct connection *connection, struct keyspace keyspace)

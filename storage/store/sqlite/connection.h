@@ -82,6 +82,18 @@ struct connection {
 	struct slot *sets[SLOT_SETS]; /* of SLOTS_PER_SET each; NULL before the first use */
 };
 
+/*
+ * For a file that may come from elsewhere, whose schema may be any. None of its triggers and views
+ * runs here, functions with side effects are not for its schema, and values, statements and
+ * expressions have limits. Call it before the first statement. SQLite: "Defense Against The Dark
+ * Arts".
+ */
+void connection_guard(sqlite3 *db);
+
+/* From then on no statement can damage the file's structure. It also forbids `PRAGMA
+ * journal_mode=OFF`. */
+void connection_guard_structure(sqlite3 *db);
+
 /* Opens a connection to a file's path or a URI; `setup` is SQL run once. *connection is usable by
  * connection_close in any case. */
 enum code connection_open(struct connection *connection, const char *name, int flags,
@@ -101,9 +113,6 @@ void connection_end_read(struct connection *connection);
 /* Rolls back what is under way, if anything is. A rollback that fails leaves the transaction open:
  * the next begin reports it. */
 void connection_rollback(struct connection *connection);
-
-/* The pages of the database, and how many of them are free; false where they cannot be read. */
-bool connection_pages(struct connection *connection, int64_t *pages, int64_t *free_pages);
 
 /* The integer that SQL with one result gives. */
 enum code connection_number(struct connection *connection, const char *sql, int64_t *number,

@@ -9,27 +9,51 @@
 #include <unistd.h>
 
 #include "core/be.h"
-#include "storage/store/sqlite/new_file.h"
+#include "storage/store/sqlite/file_schema.h"
 #include "storage/store/sqlite/page_file.h"
 #include "storage/store/store_messages.h"
 
-#define HEADER_SIZE 100           /* of a SQLite file */
-#define PAGES_AT 28               /* in its header: how many pages it has */
+#define HEADER_SIZE 100    /* of a SQLite file */
+#define PAGES_AT 28        /* in its header: how many pages it has */
+#define FORMAT_UNCHECKED 1 /* the only one without checksums */
 
-/* Whether nothing was committed to it yet. */
-static bool has_no_log(const char *absolute)
+static bool is_ours(const unsigned char *header)
 {
+	return memcmp(header, "SQLite format 3", 16) == 0 &&
+	       be32(header + 68) == FILE_SCHEMA_APPLICATION;
+}
+
+/* Whether a creation was cut before its first page was whole: SQLite's journal of it is there. */
+static bool is_cut_creation(int fd, const char *absolute, off_t size)
+{
+	static const unsigned char zeros[HEADER_SIZE];
+	unsigned char header[HEADER_SIZE] = {0};
 	char name[PATH_MAX + 16];
 	struct stat status;
 
-	snprintf(name, sizeof(name), "%s-wal", absolute);
-	return stat(name, &status) == 0 ? status.st_size == 0 : errno == ENOENT;
+	snprintf(name, sizeof(name), "%s-journal", absolute);
+	if (pread(fd, header, sizeof(header), 0) < 0 || stat(name, &status) != 0)
+		return false;
+	return status.st_size > 0 && (memcmp(header, zeros, sizeof(zeros)) == 0 ||
+				      (size < STORE_PAGE && is_ours(header)));
+}
+
+enum code data_file_check_header(int fd, const char *path, unsigned format, struct err *err)
+{
+	unsigned char header[HEADER_SIZE];
+
+	if (pread(fd, header, sizeof(header), 0) != HEADER_SIZE || !is_ours(header))
+		return err_set(err, MSG_STORE_FOREIGN, path);
+	if (be32(header + 60) > format)
+		return err_set(err, MSG_STORE_NEWER, path, be32(header + 60), format);
+	if (be32(header + 60) > FORMAT_UNCHECKED && !page_file_has_checksums(header))
+		return err_set(err, MSG_STORE_OPEN, path, "its first page is damaged");
+	return OK;
 }
 
 enum code data_file_lock(const char *path, unsigned format, char *absolute, int *fd,
 			 struct err *err)
 {
-	unsigned char header[HEADER_SIZE];
 	struct stat status;
 
 	assert(path);
@@ -42,20 +66,9 @@ enum code data_file_lock(const char *path, unsigned format, char *absolute, int 
 	if (flock(*fd, LOCK_EX | LOCK_NB) != 0)
 		return errno == EWOULDBLOCK ? err_set(err, MSG_STORE_LOCKED, path)
 					    : err_set(err, MSG_STORE_OPEN, path, strerror(errno));
-	if (status.st_size == 0)
-		return OK;
-	if (new_file_is_piece(*fd, (size_t)status.st_size, format) && has_no_log(absolute))
-		return ftruncate(*fd, 0) == 0 ? OK
-					      : err_set(err, MSG_STORE_OPEN, path, strerror(errno));
-	if (pread(*fd, header, sizeof(header), 0) != HEADER_SIZE)
-		return err_set(err, MSG_STORE_FOREIGN, path);
-	if (memcmp(header, "SQLite format 3", 16) != 0 || be32(header + 68) != NEW_FILE_APPLICATION)
-		return err_set(err, MSG_STORE_FOREIGN, path);
-	if (be32(header + 60) > format)
-		return err_set(err, MSG_STORE_NEWER, path, be32(header + 60), format);
-	if (be32(header + 60) == format && !page_file_has_checksums(header))
-		return err_set(err, MSG_STORE_OPEN, path, "its first page is damaged");
-	return OK;
+	if (status.st_size > 0 && !is_cut_creation(*fd, absolute, status.st_size))
+		return data_file_check_header(*fd, path, format, err);
+	return ftruncate(*fd, 0) == 0 ? OK : err_set(err, MSG_STORE_OPEN, path, strerror(errno));
 }
 
 bool data_file_is_empty(int fd)

@@ -13,12 +13,17 @@
 
 /*
  * Locks the file against other processes and reads its format from the header, before SQLite sees
- * it: a file that is not ours or newer than `format` stays as it is; one whose creation was
- * interrupted (new_file.h) is truncated to 0. `absolute` has room for PATH_MAX: SQLite gives names
- * such as ":memory:" a meaning of their own.
+ * it: a file that is not ours or newer than `format` stays as it is; one whose creation was cut
+ * before it had a page is truncated to 0. `absolute` has room for PATH_MAX: SQLite gives names such
+ * as ":memory:" a meaning of their own.
  */
 enum code data_file_lock(const char *path, unsigned format, char *absolute, int *fd,
 			 struct err *err) WARN_UNUSED;
+
+/* What its header says of it: ERR_INTERNAL, with one line for the operator, where that is not ours,
+ * newer than `format`, or damaged. */
+enum code data_file_check_header(int fd, const char *path, unsigned format,
+				 struct err *err) WARN_UNUSED;
 
 /* Whether another file, or none, is at the path. False where that cannot be known, for instance in
  * a folder that may not be read any more. */

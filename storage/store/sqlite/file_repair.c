@@ -74,8 +74,9 @@ static enum code move_log(struct file_repair *repair, struct err *err)
 
 	if (stat(log, &status) != 0 || status.st_size == 0)
 		return OK;
-	if (sqlite_store_library_note() && !log_mark_is_own(repair->path))
-		return err_set(err, MSG_STORE_LOG_ELSEWHERE, repair->path, sqlite3_libversion());
+	enum code code = log_mark_check(repair->path, err);
+	if (code != OK)
+		return code;
 	if (mend_first_page(repair->file) &&
 	    sqlite3_open_v2(repair->path, &db, SQLITE_OPEN_READWRITE, page_file_system()) ==
 		    SQLITE_OK)
@@ -159,8 +160,7 @@ enum code file_repair_publish(struct file_repair *repair, struct err *err)
 	if (link(repair->path, repair->kept) != 0 ||
 	    !copy_target_sync_folder(repair->arena, repair->path))
 		return problem(repair->kept, err);
-	if (rename(repair->successor, repair->path) != 0 ||
-	    !copy_target_sync_folder(repair->arena, repair->path))
-		return problem(repair->path, err);
-	return OK;
+	bool is_there = rename(repair->successor, repair->path) == 0 &&
+			copy_target_sync_folder(repair->arena, repair->path);
+	return is_there ? OK : problem(repair->path, err);
 }

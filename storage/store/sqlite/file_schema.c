@@ -3,15 +3,17 @@
 #include <sqlite3.h>
 #include <string.h>
 
-#include "storage/store/sqlite/place.h"
+#include "core/buf.h"
+#include "storage/store/sqlite/page_file.h"
 #include "storage/store/store_messages.h"
 
 #define SHOWN_MAX 64 /* bytes of a name in the message */
 
+#define SHARED_COLUMNS "(n INTEGER NOT NULL, k BLOB NOT NULL, v BLOB NOT NULL, UNIQUE (n, k))"
+
 static const char *const create_sql[] = {
 	[FILE_SCHEMA_OWN] = "CREATE TABLE \"%s\" (k BLOB NOT NULL, v BLOB NOT NULL)",
-	[FILE_SCHEMA_SHARED] = "CREATE TABLE \"%s\" (n INTEGER NOT NULL, k BLOB NOT NULL, v BLOB "
-			       "NOT NULL, UNIQUE (n, k))",
+	[FILE_SCHEMA_SHARED] = "CREATE TABLE \"%s\" " SHARED_COLUMNS,
 	[FILE_SCHEMA_KEYS] =
 		"CREATE TABLE \"%s\" (k BLOB NOT NULL PRIMARY KEY, v NOT NULL) WITHOUT ROWID",
 	[FILE_SCHEMA_SYSTEM] = "CREATE TABLE \"%s\" (k BLOB NOT NULL UNIQUE, v BLOB NOT NULL)",
@@ -27,6 +29,29 @@ struct entry {
 void file_schema_table_sql(enum file_schema_table kind, const char *name, char *sql)
 {
 	sqlite3_snprintf(FILE_SCHEMA_SQL_MAX, sql, create_sql[kind], name);
+}
+
+/* Pages have room for their checksums. */
+enum code file_schema_make(struct connection *connection, unsigned format, struct err *err)
+{
+	int reserved = PAGE_CHECK_BYTES;
+	struct str sql = str_printf(err->arena,
+				    "PRAGMA page_size = %d; BEGIN; PRAGMA application_id = %d; "
+				    "PRAGMA user_version = %u; ",
+				    STORE_PAGE, FILE_SCHEMA_APPLICATION, format);
+
+	for (uint32_t part = 0; part <= SYSTEM_PART_COUNT; part++) {
+		struct keyspace keyspace = {0, part < SYSTEM_PART_COUNT ? part : PLACE_SYSTEM_PART};
+		char table[FILE_SCHEMA_SQL_MAX];
+
+		file_schema_table_sql(FILE_SCHEMA_SYSTEM, place_of_name(keyspace).name, table);
+		sql = str_printf(err->arena, STR_FMT "%s; ", STR_ARG(sql), table);
+	}
+	if (sqlite3_file_control(connection->db, NULL, SQLITE_FCNTL_RESERVE_BYTES, &reserved) !=
+	    SQLITE_OK)
+		return connection_error(connection, err);
+	sql = str_printf(err->arena, STR_FMT "COMMIT", STR_ARG(sql));
+	return connection_run(connection, sql.p, err);
 }
 
 static bool is_made_by(enum file_schema_table kind, const struct entry *entry)
@@ -76,20 +101,23 @@ static bool is_index(const struct entry *entry)
 	return strcmp(entry->name, own) == 0 && (!entry->sql[0] || strcmp(entry->sql, sql) == 0);
 }
 
-/* The name may be anything: only its plain characters are shown. */
-static enum code refuse(const struct entry *entry, const char *path, struct err *err)
+/* It may be anything: only its plain characters are shown. */
+static void show(const char *text, char *shown)
 {
-	static const char *const types[] = {"table", "index", "trigger", "view"};
-	char shown[SHOWN_MAX];
-	const char *type = "object";
 	size_t n = 0;
 
-	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
-		type = strcmp(entry->type, types[i]) == 0 ? types[i] : type;
-	for (; n < sizeof(shown) - 1 && entry->name[n]; n++)
-		shown[n] = entry->name[n] > ' ' && entry->name[n] < 0x7F ? entry->name[n] : '?';
+	for (; n < SHOWN_MAX - 1 && text[n]; n++)
+		shown[n] = text[n] > ' ' && text[n] < 0x7F ? text[n] : '?';
 	shown[n] = '\0';
-	return err_set(err, MSG_STORE_SCHEMA, path, type, shown);
+}
+
+static enum code refuse(const struct entry *entry, const char *path, struct err *err)
+{
+	char type[SHOWN_MAX], name[SHOWN_MAX];
+
+	show(entry->type, type);
+	show(entry->name, name);
+	return err_set(err, MSG_STORE_SCHEMA, path, type, name);
 }
 
 static const char *text(sqlite3_stmt *row, int column)

@@ -9,9 +9,9 @@
 #ifndef DYNALITH_STORAGE_SQLITE_FILE_SCHEMA_H
 #define DYNALITH_STORAGE_SQLITE_FILE_SCHEMA_H
 
-#include "core/err.h"
+#include "storage/store/sqlite/connection.h"
 
-struct sqlite3;
+#define FILE_SCHEMA_APPLICATION 0x44594E4C /* "DYNL", in the file's header */
 
 #define FILE_SCHEMA_SQL_MAX 256 /* bytes of a statement */
 
@@ -25,6 +25,11 @@ enum file_schema_table {
 
 /* The statement that makes a SQL table. `sql` has room for FILE_SCHEMA_SQL_MAX. */
 void file_schema_table_sql(enum file_schema_table kind, const char *name, char *sql);
+
+/* Makes the SQL tables of the system in a database that has no page yet, in one transaction.
+ * `format` goes to the header. */
+enum code file_schema_make(struct connection *connection, unsigned format,
+			   struct err *err) WARN_UNUSED;
 
 /* ERR_INTERNAL with one line for the operator, which names what is not of this server. */
 enum code file_schema_check(struct sqlite3 *db, const char *path, struct err *err) WARN_UNUSED;

@@ -1,9 +1,8 @@
 #include "storage/store/sqlite/foreign_file.h"
 
-#include <sqlite3.h>
 #include <stdlib.h>
 
-#include "storage/store/sqlite/guard.h"
+#include "storage/store/sqlite/connection.h"
 #include "storage/store/store_messages.h"
 
 struct foreign_file {
@@ -27,8 +26,8 @@ static enum code secure(struct foreign_file *file, struct err *err)
 	sqlite3_stmt *row = NULL;
 	enum code code = OK;
 
-	guard_connection(file->db);
-	guard_structure(file->db);
+	connection_guard(file->db);
+	connection_guard_structure(file->db);
 	if (sqlite3_prepare_v2(file->db, sql, -1, &row, NULL) != SQLITE_OK)
 		return fail(file, err);
 	int result = sqlite3_step(row);

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/statvfs.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "storage/monotonic.h"
 #include "storage/store/sqlite/page_file.h"
 #include "storage/store/store_messages.h"
 
@@ -20,7 +20,7 @@
 #define HEAD_SIZE 100               /* of a SQLite file */
 
 struct live_copy {
-	struct live_source source;
+	struct sqlite_store *store;
 	sqlite3 *db;            /* of the copy; where the store is in memory, of the store */
 	sqlite3_backup *backup; /* NULL once it is whole, and in memory */
 	sqlite3_file *file;     /* NULL until it is whole */
@@ -30,19 +30,6 @@ struct live_copy {
 	bool has_room;
 	uint64_t bytes;
 };
-
-static int64_t now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
-static enum code problem(const char *path, struct err *err)
-{
-	return err_set(err, MSG_STORE_OPEN, path, strerror(errno));
-}
 
 static enum code failed(sqlite3 *db, struct err *err)
 {
@@ -56,10 +43,10 @@ static enum code open_file(struct live_copy *copy, struct err *err)
 {
 	char name[PATH_MAX + 32];
 
-	snprintf(name, sizeof(name), "%s.copy-XXXXXX", copy->source.name);
+	snprintf(name, sizeof(name), "%s.copy-XXXXXX", copy->store->readers.name);
 	int fd = mkostemp(name, O_CLOEXEC);
 	if (fd < 0)
-		return problem(name, err);
+		return err_set(err, MSG_STORE_OPEN, name, strerror(errno));
 	close(fd);
 	bool is_open = sqlite3_open_v2(name, &copy->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX,
 				       NULL) == SQLITE_OK &&
@@ -71,7 +58,7 @@ static enum code open_file(struct live_copy *copy, struct err *err)
 
 	if (!is_open)
 		return failed(copy->db, err);
-	return is_unnamed ? OK : problem(name, err);
+	return is_unnamed ? OK : err_set(err, MSG_STORE_OPEN, name, strerror(errno));
 }
 
 static enum code begin_backup(struct live_copy *copy, struct err *err)
@@ -80,9 +67,9 @@ static enum code begin_backup(struct live_copy *copy, struct err *err)
 
 	if (code != OK)
 		return code;
-	pthread_mutex_lock(copy->source.mutex);
-	copy->backup = sqlite3_backup_init(copy->db, "main", copy->source.db, "main");
-	pthread_mutex_unlock(copy->source.mutex);
+	pthread_mutex_lock(&copy->store->writer_mutex);
+	copy->backup = sqlite3_backup_init(copy->db, "main", copy->store->writer.db, "main");
+	pthread_mutex_unlock(&copy->store->writer_mutex);
 	return copy->backup ? OK : failed(copy->db, err);
 }
 
@@ -106,7 +93,7 @@ static enum code complete(struct live_copy *copy, struct err *err)
 /* A reader's transaction, which the file system in memory keeps the pages of. */
 static enum code open_snapshot(struct live_copy *copy, struct err *err)
 {
-	if (sqlite3_open_v2(copy->source.name, &copy->db,
+	if (sqlite3_open_v2(copy->store->readers.name, &copy->db,
 			    SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX,
 			    NULL) != SQLITE_OK ||
 	    sqlite3_exec(copy->db, "BEGIN; PRAGMA schema_version", NULL, NULL, NULL) != SQLITE_OK)
@@ -114,14 +101,14 @@ static enum code open_snapshot(struct live_copy *copy, struct err *err)
 	return complete(copy, err);
 }
 
-enum code live_copy_begin(const struct live_source *source, struct live_copy **out, struct err *err)
+enum code live_copy_begin(struct sqlite_store *store, struct live_copy **out, struct err *err)
 {
 	struct live_copy *copy = calloc(1, sizeof(*copy));
 
 	if (!copy)
 		return err_set(err, MSG_STORE_FAILED, "out of memory");
-	*copy = (struct live_copy){.source = *source, .at_once = PAGES_AT_ONCE};
-	enum code code = source->is_memory ? open_snapshot(copy, err) : begin_backup(copy, err);
+	*copy = (struct live_copy){.store = store, .at_once = PAGES_AT_ONCE};
+	enum code code = store->is_memory ? open_snapshot(copy, err) : begin_backup(copy, err);
 	if (code != OK)
 		live_copy_end(copy);
 	else
@@ -140,9 +127,9 @@ static int finish(struct live_copy *copy)
 
 void live_copy_end(struct live_copy *copy)
 {
-	pthread_mutex_lock(copy->source.mutex);
+	pthread_mutex_lock(&copy->store->writer_mutex);
 	(void)finish(copy);
-	pthread_mutex_unlock(copy->source.mutex);
+	pthread_mutex_unlock(&copy->store->writer_mutex);
 	sqlite3_close(copy->db);
 	free(copy);
 }
@@ -152,21 +139,21 @@ static bool has_room(const struct live_copy *copy)
 	struct statvfs room;
 	uint64_t wanted = copy->total * STORE_PAGE + ROOM_LEFT;
 
-	return statvfs(copy->source.name, &room) != 0 ||
+	return statvfs(copy->store->readers.name, &room) != 0 ||
 	       (uint64_t)room.f_bavail * room.f_frsize >= wanted;
 }
 
 /* Some pages, while the writer waits. SQLite's result. */
 static int copy_pages(struct live_copy *copy)
 {
-	pthread_mutex_lock(copy->source.mutex);
+	pthread_mutex_lock(&copy->store->writer_mutex);
 	int result = sqlite3_backup_step(copy->backup, copy->at_once),
 	    remaining = sqlite3_backup_remaining(copy->backup);
 	uint64_t total = (uint64_t)sqlite3_backup_pagecount(copy->backup);
 
 	if (result == SQLITE_DONE && finish(copy) != SQLITE_OK)
 		result = SQLITE_ERROR;
-	pthread_mutex_unlock(copy->source.mutex);
+	pthread_mutex_unlock(&copy->store->writer_mutex);
 	if (copy->total && remaining > copy->remaining && copy->at_once < INT_MAX / GROWTH)
 		copy->at_once *= GROWTH;
 	copy->total = total;
@@ -176,7 +163,7 @@ static int copy_pages(struct live_copy *copy)
 
 static enum code copy_until(struct live_copy *copy, int64_t until_ms, struct err *err)
 {
-	while (!copy->file && now_ms() < until_ms) {
+	while (!copy->file && monotonic_ms() < until_ms) {
 		int result = copy_pages(copy);
 
 		if (result != SQLITE_OK && result != SQLITE_DONE && result != SQLITE_BUSY &&
@@ -196,7 +183,7 @@ static enum code copy_until(struct live_copy *copy, int64_t until_ms, struct err
 enum code live_copy_step(struct live_copy *copy, struct live_copy_progress *progress,
 			 struct err *err)
 {
-	enum code code = copy_until(copy, now_ms() + STEP_MS, err);
+	enum code code = copy_until(copy, monotonic_ms() + STEP_MS, err);
 
 	*progress = (struct live_copy_progress){
 		.pages = copy->total - (uint64_t)copy->remaining,

@@ -15,21 +15,11 @@
 #ifndef DYNALITH_STORAGE_SQLITE_LIVE_COPY_H
 #define DYNALITH_STORAGE_SQLITE_LIVE_COPY_H
 
-#include <pthread.h>
-#include <sqlite3.h>
-
 #include "storage/store/maintenance.h"
-
-/* The writer's connection, and the lock that guards it. */
-struct live_source {
-	sqlite3 *db;
-	pthread_mutex_t *mutex;
-	const char *name; /* of the data file, or a URI in memory */
-	bool is_memory;
-};
+#include "storage/store/sqlite/sqlite_state.h"
 
 /* ERR_INTERNAL with one line for the operator: no file can be made for it. */
-enum code live_copy_begin(const struct live_source *source, struct live_copy **out,
+enum code live_copy_begin(struct sqlite_store *store, struct live_copy **out,
 			  struct err *err) WARN_UNUSED;
 void live_copy_end(struct live_copy *copy);
 

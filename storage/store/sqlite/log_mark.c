@@ -2,50 +2,61 @@
 
 #include <fcntl.h>
 #include <inttypes.h>
-#include <libgen.h>
 #include <limits.h>
-#include <stdint.h>
+#include <sqlite3.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "storage/store/copy_target.h"
 #include "storage/store/durable.h"
+#include "storage/store/sqlite/page_file.h"
+#include "storage/store/sqlite/sqlite_floor.h"
+#include "storage/store/store_messages.h"
 
 #define TEXT_MAX 64
-#define LOG_HEADER 32 /* bytes of a log without pages */
 
-/* What the mark of these two files says; 0 bytes where there is none. Device numbers may change
- * with a restart of the machine, so they are not in it. `is_read`: SQLite would read pages of the
- * log. It deletes one beside an empty file unread; a cut during the creation leaves such a one, and
- * one without pages. */
-static int text_of(const char *path, char *text, bool *has_log, bool *is_read)
+struct log_mark {
+	char name[PATH_MAX + 8], text[TEXT_MAX];
+	bool has_log;
+	bool is_read; /* SQLite would read pages of the log */
+};
+
+/* By the library that is linked, which may be another than its header. */
+bool log_mark_is_needed(void)
 {
-	char name[PATH_MAX + 8];
+	return sqlite3_libversion_number() < SQLITE_FLOOR_NUMBER;
+}
+
+/* What the mark of the file and its log says; nothing where one is missing. Device numbers may
+ * change with a restart of the machine, so they are not in it. SQLite deletes a log beside an empty
+ * file unread; a cut during the creation leaves such a one, and one without pages. */
+static struct log_mark mark_of(const char *path)
+{
+	struct log_mark mark = {.has_log = false};
 	struct stat data, log;
 
-	snprintf(name, sizeof(name), "%s-wal", path);
-	*is_read = false;
-	*has_log = stat(name, &log) == 0 && log.st_size > 0;
-	if (stat(path, &data) != 0 || stat(name, &log) != 0)
-		return 0;
-	*is_read = data.st_size > 0 && log.st_size > LOG_HEADER;
-	return snprintf(text, TEXT_MAX, "%ju %ju\n", (uintmax_t)data.st_ino, (uintmax_t)log.st_ino);
+	snprintf(mark.name, sizeof(mark.name), "%s-wal", path);
+	bool is_there = stat(mark.name, &log) == 0;
+	mark.has_log = is_there && log.st_size > 0;
+	if (is_there && stat(path, &data) == 0) {
+		mark.is_read = data.st_size > 0 && log.st_size > LOG_HEAD;
+		snprintf(mark.text, sizeof(mark.text), "%ju %ju\n", (uintmax_t)data.st_ino,
+			 (uintmax_t)log.st_ino);
+	}
+	snprintf(mark.name, sizeof(mark.name), "%s-mark", path);
+	return mark;
 }
 
-static void name_of(const char *path, char *name, size_t size)
+static bool is_left(const struct log_mark *mark)
 {
-	snprintf(name, size, "%s-mark", path);
-}
+	char found[TEXT_MAX];
+	size_t n = strlen(mark->text);
+	int fd = open(mark->name, O_RDONLY | O_CLOEXEC);
+	bool is_same = fd >= 0 && read(fd, found, sizeof(found)) == (ssize_t)n && n > 0 &&
+		       memcmp(found, mark->text, n) == 0;
 
-static bool has_mark(const char *path, const char *text, int n)
-{
-	char name[PATH_MAX + 8], found[TEXT_MAX];
-
-	name_of(path, name, sizeof(name));
-	int fd = open(name, O_RDONLY | O_CLOEXEC);
-	bool is_same = fd >= 0 && n > 0 && read(fd, found, sizeof(found)) == n &&
-		       memcmp(found, text, (size_t)n) == 0;
 	if (fd >= 0)
 		close(fd);
 	return is_same;
@@ -53,50 +64,40 @@ static bool has_mark(const char *path, const char *text, int n)
 
 bool log_mark_is_own(const char *path)
 {
-	char text[TEXT_MAX];
-	bool has_log, is_read;
-	int n = text_of(path, text, &has_log, &is_read);
+	const struct log_mark mark = mark_of(path);
 
-	return !is_read || has_mark(path, text, n);
+	return !mark.is_read || is_left(&mark);
 }
 
-static void sync_folder(char *name)
+enum code log_mark_check(const char *path, struct err *err)
 {
-	int fd = open(dirname(name), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-	if (fd < 0)
-		return;
-	(void)!durable_sync(fd);
-	close(fd);
+	return log_mark_is_needed() && !log_mark_is_own(path)
+		       ? err_set(err, MSG_STORE_LOG_ELSEWHERE, path, sqlite3_libversion())
+		       : OK;
 }
 
-void log_mark_leave(const char *path, bool is_synced)
+void log_mark_leave(const char *path, bool is_synced, struct arena *arena)
 {
-	char text[TEXT_MAX], name[PATH_MAX + 8];
-	bool has_log, is_read;
-	int n = text_of(path, text, &has_log, &is_read);
+	const struct log_mark mark = mark_of(path);
+	const size_t n = strlen(mark.text);
 
-	if (n == 0 || has_mark(path, text, n))
+	if (n == 0 || is_left(&mark))
 		return;
-	name_of(path, name, sizeof(name));
-	unlink(name); /* not into a file that others gave the name */
-	int fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	unlink(mark.name); /* not into a file that others gave the name */
+	int fd = open(mark.name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return;
-	bool is_written = write(fd, text, (size_t)n) == n && (!is_synced || durable_sync(fd) == 0);
+	bool is_written = write(fd, mark.text, n) == (ssize_t)n;
+	is_written = is_written && is_synced && durable_sync(fd) == 0;
 	close(fd);
-	if (is_written && is_synced)
-		sync_folder(name);
+	if (is_written)
+		(void)!copy_target_sync_folder(arena, mark.name);
 }
 
 void log_mark_remove(const char *path)
 {
-	char text[TEXT_MAX], name[PATH_MAX + 8];
-	bool has_log, is_read;
+	const struct log_mark mark = mark_of(path);
 
-	(void)text_of(path, text, &has_log, &is_read);
-	if (has_log)
-		return;
-	name_of(path, name, sizeof(name));
-	unlink(name);
+	if (!mark.has_log)
+		unlink(mark.name);
 }

@@ -6,7 +6,8 @@
 
 #define KEY_BYTES 13 /* of a keyspace: the kind, its table, its part */
 
-void keyspace_name(struct keyspace keyspace, char *name)
+/* `name` has room for KEYSPACE_NAME_MAX. */
+static void keyspace_name(struct keyspace keyspace, char *name)
 {
 	static const char *const parts[PART_INDEX] = {
 		[PART_ITEMS] = "items", [PART_STREAM] = "stream", [PART_EXPIRY] = "expiry"};
@@ -31,27 +32,30 @@ void keyspace_name(struct keyspace keyspace, char *name)
 			 keyspace.part);
 }
 
+static bool is_named(struct keyspace keyspace, const char *name)
+{
+	char own[KEYSPACE_NAME_MAX];
+
+	keyspace_name(keyspace, own);
+	return strcmp(own, name) == 0;
+}
+
 bool keyspace_name_read(const char *name, struct keyspace *keyspace)
 {
-	static const char *const parts[] = {"items_", "stream_", "expiry_", "index_", "part_"};
-	static const uint32_t numbers[] = {PART_ITEMS, PART_STREAM, PART_EXPIRY, PART_INDEX, 0};
-	char own[KEYSPACE_NAME_MAX], *end = NULL;
+	char *end;
+	uint64_t table = strtoull(name + strcspn(name, "0123456789"), &end, 10);
+	uint32_t part = *end == '_' ? (uint32_t)strtoul(end + 1, NULL, 10) : 0;
+	const uint32_t parts[] = {PART_ITEMS, PART_STREAM, PART_EXPIRY, PART_INDEX + part, part};
 
-	for (uint32_t part = 0; part < SYSTEM_PART_COUNT; part++) {
-		*keyspace = (struct keyspace){0, part};
-		keyspace_name(*keyspace, own);
-		if (strcmp(own, name) == 0)
+	for (*keyspace = (struct keyspace){0, 0}; keyspace->part < SYSTEM_PART_COUNT;
+	     keyspace->part++) {
+		if (is_named(*keyspace, name))
 			return true;
 	}
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
-		if (strncmp(name, parts[i], strlen(parts[i])) != 0)
-			continue;
-		*keyspace =
-			(struct keyspace){strtoull(name + strlen(parts[i]), &end, 10), numbers[i]};
-		if (*end == '_')
-			keyspace->part += (uint32_t)strtoul(end + 1, NULL, 10);
-		keyspace_name(*keyspace, own);
-		return strcmp(own, name) == 0;
+		*keyspace = (struct keyspace){table, parts[i]};
+		if (is_named(*keyspace, name))
+			return true;
 	}
 	return false;
 }

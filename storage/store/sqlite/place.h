@@ -79,17 +79,14 @@ bool place_read_unused(struct str key, struct place *place);
 
 bool place_is_same(const struct place *a, const struct place *b);
 
-/* The name under which a SQL table is generated: items_12, index_12_3, stream_12, expiry_12,
- * system_tables. `name` has room for KEYSPACE_NAME_MAX. */
-void keyspace_name(struct keyspace keyspace, char *name);
-
 /* The keyspace of that name; false where it is none of those that others may use. */
 bool keyspace_name_read(const char *name, struct keyspace *keyspace);
 
 /* The place that a keyspace of small rows gets. */
 struct place place_of_keys(struct keyspace keyspace);
 
-/* The place that follows from the keyspace's name. */
+/* The place that follows from the keyspace's name, under which a SQL table is generated: items_12,
+ * index_12_3, stream_12, expiry_12, system_tables. */
 struct place place_of_name(struct keyspace keyspace);
 
 #endif

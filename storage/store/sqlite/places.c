@@ -5,42 +5,27 @@
 #include "storage/store/sqlite/sqlite_state.h"
 #include "storage/store/store_messages.h"
 
-/* A piece of the rows of a place, any of them. */
+/* The number is that of the place: 0 where all rows of its SQL table are its own. */
+#define PIECE(id, of)                                                                              \
+	"DELETE FROM \"%s\" WHERE " id " IN (SELECT " id " FROM \"%s\" WHERE " of " LIMIT %d)"
 static const char *const delete_sql[PLACE_TABLE_COUNT] = {
-	[PLACE_TABLE_OWN] =
-		"DELETE FROM \"%s\" WHERE rowid IN (SELECT rowid FROM \"%s\" ORDER BY rowid "
-		"LIMIT %d)",
-	[PLACE_TABLE_SHARED] = "DELETE FROM \"%s\" WHERE rowid IN (SELECT rowid FROM \"%s\" WHERE "
-			       "n = ?3 LIMIT %d)",
-	[PLACE_TABLE_KEYS] = "DELETE FROM \"%s\" WHERE k IN (SELECT k FROM \"%s\" LIMIT %d)",
+	[PLACE_TABLE_OWN] = PIECE("rowid", "0 = %llu ORDER BY rowid"),
+	[PLACE_TABLE_SHARED] = PIECE("rowid", "n = %llu"),
+	[PLACE_TABLE_KEYS] = PIECE("k", "0 = %llu"),
 };
 
-/*
- * A copy, by the kind of the SQL table that has the rows, into one of its own or a shared one.
- * "SELECT *" between two of the same kind is what SQLite does without looking into the rows; rows
- * keep their numbers.
- */
-#define COPIES(into, n)                                                                            \
+/* A copy, by the kind of the SQL table that has the rows, into one of its own or a shared one. */
+#define COPIES(into)                                                                               \
 	{                                                                                          \
-		[PLACE_TABLE_OWN] = into " SELECT " n "k, v FROM \"%s\" ORDER BY k",               \
-		[PLACE_TABLE_SHARED] =                                                             \
-			into " SELECT " n "k, v FROM \"%s\" WHERE n = ?3 ORDER BY k",              \
+		[PLACE_TABLE_OWN] = into "k, v FROM \"%s\" WHERE 0 = %llu ORDER BY k",             \
+		[PLACE_TABLE_SHARED] = into "k, v FROM \"%s\" WHERE n = %llu ORDER BY k",          \
 		[PLACE_TABLE_KEYS] =                                                               \
-			into " SELECT " n "k, " PLACE_KEYS_VALUE " FROM \"%s\" ORDER BY k",        \
+			into "k, " PLACE_KEYS_VALUE " FROM \"%s\" WHERE 0 = %llu ORDER BY k",      \
 	}
-static const char *const copy_sql[2][PLACE_TABLE_COUNT] = {
-	COPIES("INSERT INTO \"%s\"", ""), COPIES("INSERT INTO \"%s\" (n, k, v)", "?4, ")};
+static const char *const copy_sql[] = COPIES("INSERT INTO \"%s\" SELECT ");
+static const char *const share_sql[] = COPIES("INSERT INTO \"%s\" (n, k, v) SELECT %llu, ");
+/* Between two of one kind SQLite copies rows without looking into them, with their numbers. */
 static const char *const alike_sql = "INSERT INTO \"%s\" SELECT * FROM \"%s\"";
-
-/* Runs a statement without results, and finalises it. */
-static enum code run(struct connection *connection, sqlite3_stmt *statement, struct err *err)
-{
-	enum code code =
-		sqlite3_step(statement) == SQLITE_DONE ? OK : connection_error(connection, err);
-
-	sqlite3_finalize(statement);
-	return code;
-}
 
 /* Where it is missing: places_tidy() drops it. */
 static enum code create_index(struct connection *connection, const char *name, struct err *err)
@@ -132,19 +117,6 @@ static enum code first_unused(struct connection *connection, enum place_kind kin
 	return code;
 }
 
-/* Whether a further SQL table of one keyspace would be one too many. */
-static enum code is_at_most(struct connection *connection, bool *is, struct err *err)
-{
-	int64_t n = 0;
-	enum code code = connection_number(
-		connection,
-		"SELECT count(*) FROM (SELECT 1 FROM sqlite_master WHERE type = 'table' LIMIT 600)",
-		&n, err);
-
-	*is = n >= PLACES_OWN_MAX;
-	return code;
-}
-
 static enum code share(struct connection *connection, struct keyspace keyspace, struct err *err)
 {
 	const char kind = PLACE_NUMBER;
@@ -196,14 +168,23 @@ static enum code create_keys(struct connection *connection, struct keyspace keys
 	return code == OK ? put_place(connection, keyspace, &place, err) : code;
 }
 
+static enum code begin_growth(struct connection *connection, struct err *err)
+{
+	connection->store->quota.is_growing = true;
+	return rows_begin_change(connection, err);
+}
+
 /* `table`: PLACE_TABLE_OWN, or PLACE_TABLE_KEYS; many keyspaces get PLACE_TABLE_SHARED. */
 static enum code create(struct connection *connection, struct keyspace keyspace,
 			enum place_table table, struct err *err)
 {
 	struct place place, unused;
-	bool is_full;
-	enum code code, found = connection_place(connection, keyspace, &place, err);
+	int64_t tables;
+	enum code code = begin_growth(connection, err);
 
+	if (code != OK)
+		return code;
+	enum code found = connection_place(connection, keyspace, &place, err);
 	connection->has_moved = true;
 	if (found != OK && found != ERR_RESOURCE_NOT_FOUND)
 		return found;
@@ -214,11 +195,13 @@ static enum code create(struct connection *connection, struct keyspace keyspace,
 	code = first_unused(connection, PLACE_FREE, table, &unused, err);
 	if (code != OK || unused.name[0])
 		return code == OK ? take(connection, keyspace, &unused, err) : code;
-	code = is_at_most(connection, &is_full, err);
+	code = connection_number(connection,
+				 "SELECT count(*) FROM sqlite_schema WHERE type = 'table'", &tables,
+				 err);
 	if (code != OK)
 		return code;
 	/* where it was dropped, others have the SQL table of its name */
-	if (is_full || found != OK ||
+	if (tables >= PLACES_OWN_MAX || found != OK ||
 	    (table == PLACE_TABLE_KEYS && has_table(connection, place_of_keys(keyspace).name)))
 		return share(connection, keyspace, err);
 	return table == PLACE_TABLE_KEYS
@@ -226,26 +209,30 @@ static enum code create(struct connection *connection, struct keyspace keyspace,
 		       : create_table(connection, FILE_SCHEMA_OWN, place.name, err);
 }
 
-static enum code begin_growth(struct connection *connection, struct err *err)
-{
-	connection->store->quota.is_growing = true;
-	return rows_begin_change(connection, err);
-}
-
 enum code places_create(struct store_txn *txn, struct keyspace keyspace, struct err *err)
 {
-	struct connection *connection = (struct connection *)txn;
-	enum code code = begin_growth(connection, err);
-
-	return code == OK ? create(connection, keyspace, PLACE_TABLE_OWN, err) : code;
+	return create((struct connection *)txn, keyspace, PLACE_TABLE_OWN, err);
 }
 
 enum code places_create_small(struct store_txn *txn, struct keyspace keyspace, struct err *err)
 {
-	struct connection *connection = (struct connection *)txn;
-	enum code code = begin_growth(connection, err);
+	return create((struct connection *)txn, keyspace, PLACE_TABLE_KEYS, err);
+}
 
-	return code == OK ? create(connection, keyspace, PLACE_TABLE_KEYS, err) : code;
+static enum code copy_rows(struct connection *connection, const struct place *from,
+			   const struct place *to, struct err *err)
+{
+	enum place_table table = place_table(from);
+	char sql[400];
+
+	if (place_table(to) == PLACE_TABLE_SHARED)
+		sqlite3_snprintf(sizeof(sql), sql, share_sql[table], to->name, to->number,
+				 from->name, from->number);
+	else
+		sqlite3_snprintf(sizeof(sql), sql,
+				 place_table(to) == table ? alike_sql : copy_sql[table], to->name,
+				 from->name, from->number);
+	return connection_run(connection, sql, err);
 }
 
 enum code places_copy(struct store_txn *txn, struct keyspace from, struct keyspace to,
@@ -253,8 +240,6 @@ enum code places_copy(struct store_txn *txn, struct keyspace from, struct keyspa
 {
 	struct connection *connection = (struct connection *)txn;
 	struct place source, target;
-	sqlite3_stmt *statement;
-	char sql[256];
 	enum code code = begin_growth(connection, err);
 
 	if (code != OK)
@@ -263,37 +248,18 @@ enum code places_copy(struct store_txn *txn, struct keyspace from, struct keyspa
 	if (code != OK)
 		return code;
 	code = connection_place(connection, to, &target, err);
-	if (code != OK)
-		return code;
-	bool is_shared = place_table(&target) == PLACE_TABLE_SHARED;
-	bool is_alike = !is_shared && place_table(&source) == place_table(&target);
-	sqlite3_snprintf(sizeof(sql), sql,
-			 is_alike ? alike_sql : copy_sql[is_shared][place_table(&source)],
-			 target.name, source.name);
-	if (sqlite3_prepare_v2(connection->db, sql, -1, &statement, NULL) != SQLITE_OK)
-		return connection_error(connection, err);
-	if (source.number)
-		sqlite3_bind_int64(statement, 3, (sqlite3_int64)source.number);
-	if (target.number)
-		sqlite3_bind_int64(statement, 4, (sqlite3_int64)target.number);
-	return run(connection, statement, err);
+	return code == OK ? copy_rows(connection, &source, &target, err) : code;
 }
 
 /* Deletes a piece of the rows; *is_all: there are no others. */
 static enum code delete_piece(struct connection *connection, const struct place *place,
 			      bool *is_all, struct err *err)
 {
-	sqlite3_stmt *statement;
-	char sql[256];
+	char sql[400];
 
-	*is_all = false;
 	sqlite3_snprintf(sizeof(sql), sql, delete_sql[place_table(place)], place->name, place->name,
-			 PLACES_PIECE_ROWS);
-	if (sqlite3_prepare_v2(connection->db, sql, -1, &statement, NULL) != SQLITE_OK)
-		return connection_error(connection, err);
-	if (place->number)
-		sqlite3_bind_int64(statement, 3, (sqlite3_int64)place->number);
-	enum code code = run(connection, statement, err);
+			 place->number, PLACES_PIECE_ROWS);
+	enum code code = connection_run(connection, sql, err);
 	*is_all = code == OK && sqlite3_changes(connection->db) < PLACES_PIECE_ROWS;
 	return code;
 }

@@ -11,9 +11,8 @@
 
 #include "storage/store/sqlite/connection.h"
 
-#define PLACES_OWN_MAX                                                                             \
-	500 /* SQL tables of one keyspace each: a connection reads a schema of so many in 1 to 2   \
-	       ms */
+/* SQL tables of one keyspace each: a connection reads a schema of so many in 1 to 2 ms. */
+#define PLACES_OWN_MAX 500
 
 /* Rows of a dropped keyspace that go in one piece, while writers wait for about a ms. */
 #define PLACES_PIECE_ROWS 128

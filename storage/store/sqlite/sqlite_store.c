@@ -1,6 +1,5 @@
 #include "storage/store/sqlite/sqlite_store.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -15,40 +14,40 @@
 #include "storage/store/sqlite/file_schema.h"
 #include "storage/store/sqlite/live_copy.h"
 #include "storage/store/sqlite/log_mark.h"
+#include "storage/store/sqlite/memory_copy.h"
 #include "storage/store/sqlite/memory_file.h"
-#include "storage/store/sqlite/new_file.h"
 #include "storage/store/sqlite/page_file.h"
 #include "storage/store/sqlite/places.h"
 #include "storage/store/sqlite/rows.h"
+#include "storage/store/sqlite/sqlite_floor.h"
 #include "storage/store/sqlite/sqlite_state.h"
 #include "storage/store/sqlite/verify.h"
 #include "storage/store/store_messages.h"
 
-#define READERS_GROWTH                                                                             \
-	4 /* so many times its usual size the log may have while readers need it; not under a      \
-	     limit */
+/* So many times its usual size the log may have while readers need it; not under a limit. */
+#define READERS_GROWTH 4
 
 /* Whether SQLite writes zeros over what is deleted. dynalith.wasm has it ON: the playground's links
  * are copies of the pages, and must not hold deleted items. */
 #ifndef STORE_ERASES
 #define STORE_ERASES "OFF"
 #endif
+enum synchronous { OFF = 0, FULL = 2 };
 /*
  * Of each connection that writes. Some builds of SQLite write zeros over what is deleted, which
  * puts each page of a dropped table into the log. Syncs are as durable_sync()'s.
  */
 #define SETUP_WRITER                                                                               \
-	"PRAGMA cache_size=-%zu; PRAGMA synchronous=OFF; PRAGMA secure_delete=" STORE_ERASES "; "
+	"PRAGMA cache_size=-%zu; PRAGMA synchronous=%d; PRAGMA secure_delete=" STORE_ERASES "; "
 #define SETUP_LOG "PRAGMA cell_size_check=ON; PRAGMA journal_size_limit=%zu; PRAGMA fullfsync=ON; "
 
+/* Lookaside of few pieces, since opening a connection touches all, and statements are kept; no page
+ * cache at once, since a reader has few pages. */
 static void sqlite_configure(void)
 {
 	sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
-	sqlite3_config(SQLITE_CONFIG_LOOKASIDE, 512,
-		       16); /* bytes, pieces: opening a connection touches all; few are in use,
-			       since statements are kept */
-	sqlite3_config(SQLITE_CONFIG_PAGECACHE, NULL, 0,
-		       0); /* pages of a cache one by one: a reader has few */
+	sqlite3_config(SQLITE_CONFIG_LOOKASIDE, 512, 16);
+	sqlite3_config(SQLITE_CONFIG_PAGECACHE, NULL, 0, 0);
 }
 
 static struct connection *acquire_writer(struct sqlite_store *store)
@@ -244,8 +243,7 @@ static void look_after_log(struct sqlite_store *store)
 {
 	if (pthread_mutex_trylock(&store->writer_mutex) != 0)
 		return;
-	if (atomic_load(&store->wal.file) == WAL_FILE_WHOLE && wal_is_cut(&store->wal))
-		wal_cut(&store->wal);
+	wal_look(&store->wal);
 	quota_fill(&store->quota);
 	pthread_mutex_unlock(&store->writer_mutex);
 }
@@ -266,23 +264,36 @@ static enum code sqlite_check(struct store *base, struct err *err)
 	return wal_check(&store->wal, err);
 }
 
+/* What the database takes; false where that cannot be read. */
+static bool read_usage(struct connection *reader, struct store_usage *usage)
+{
+	struct arena *arena = arena_new(0);
+	struct err err = err_in(arena);
+	int64_t pages = 0, unused = 0;
+	bool is_read = connection_number(reader, "PRAGMA page_count", &pages, &err) == OK &&
+		       connection_number(reader, "PRAGMA freelist_count", &unused, &err) == OK;
+
+	usage->used = (uint64_t)(pages - unused) * STORE_PAGE;
+	usage->free = (uint64_t)unused * STORE_PAGE;
+	arena_free(arena);
+	return is_read;
+}
+
 static void sqlite_usage(struct store *base, struct store_usage *usage)
 {
 	struct sqlite_store *store = (struct sqlite_store *)base;
 	struct connection *reader = readers_try(&store->readers);
-	int64_t pages = 0, free_pages = 0;
+	struct store_usage read = {0};
 	bool is_read = false;
 
 	if (reader) {
 		next_turn(reader);
-		is_read = connection_pages(reader, &pages, &free_pages);
+		is_read = read_usage(reader, &read);
 		release(reader);
 	}
 	pthread_mutex_lock(&store->readers.mutex);
 	if (is_read)
-		store->usage =
-			(struct store_usage){.used = (uint64_t)(pages - free_pages) * STORE_PAGE,
-					     .free = (uint64_t)free_pages * STORE_PAGE};
+		store->usage = read;
 	*usage = store->usage;
 	pthread_mutex_unlock(&store->readers.mutex);
 	usage->log = store->is_memory ? 0 : wal_file_bytes(&store->wal);
@@ -320,8 +331,11 @@ static enum code sqlite_verify(struct store *base, store_tell *tell, void *conte
 			       uint64_t *findings, struct err *err)
 {
 	struct sqlite_store *store = (struct sqlite_store *)base;
-	struct verify verify = {
-		.fd = store->lock_fd, .path = store->path, .tell = tell, .context = context};
+	struct verify verify = {.fd = store->lock_fd,
+				.path = store->path,
+				.tell = tell,
+				.context = context,
+				.findings = findings};
 	uint32_t next;
 
 	if (!wal_move_all(&store->wal, &store->writer))
@@ -329,7 +343,6 @@ static enum code sqlite_verify(struct store *base, store_tell *tell, void *conte
 	enum code code = verify_pages(&verify, 1, UINT32_MAX, &next, err);
 	if (code == OK)
 		verify_structure(&verify, &store->writer, err);
-	*findings += verify.findings;
 	return code;
 }
 
@@ -344,13 +357,7 @@ static enum code sqlite_copy_file(struct store *base, const char *target, struct
 
 static enum code sqlite_copy_begin(struct store *base, struct live_copy **out, struct err *err)
 {
-	struct sqlite_store *store = (struct sqlite_store *)base;
-	const struct live_source source = {.db = store->writer.db,
-					   .mutex = &store->writer_mutex,
-					   .name = store->readers.name,
-					   .is_memory = store->is_memory};
-
-	return live_copy_begin(&source, out, err);
+	return live_copy_begin((struct sqlite_store *)base, out, err);
 }
 
 static enum code sqlite_verify_some(struct store *base, uint32_t from, uint32_t n, uint32_t *next,
@@ -362,13 +369,11 @@ static enum code sqlite_verify_some(struct store *base, uint32_t from, uint32_t 
 				.path = store->path,
 				.tell = tell,
 				.context = context,
+				.findings = findings,
 				.is_in_use = true};
 
 	*next = 0;
-	enum code code =
-		store->is_memory ? OK : verify_pages(&verify, from ? from : 1, n, next, err);
-	*findings += verify.findings;
-	return code;
+	return store->is_memory ? OK : verify_pages(&verify, from ? from : 1, n, next, err);
 }
 
 static const struct store_maintenance maintenance = {
@@ -423,13 +428,14 @@ static enum code open_memory(struct sqlite_store *store, const struct sqlite_sto
 	snprintf(uri, sizeof(uri), "file:/memory?vfs=%s", memory_file_system(store->memory));
 	snprintf(setup, sizeof(setup),
 		 SETUP_WRITER "PRAGMA temp_store=MEMORY; PRAGMA journal_mode=OFF",
-		 options->cache_bytes / 1024);
+		 options->cache_bytes / 1024, OFF);
 	store->writer.has_no_journal = true;
 	enum code code = connection_open(&store->writer, uri, flags, setup, err);
 	if (code != OK)
 		return code;
-	code = options->copied ? new_file_copy(&store->writer, options->copied, err)
-			       : new_file_write(&store->writer, SQLITE_STORE_FORMAT, false, err);
+	code = options->copied
+		       ? memory_copy(&store->writer, options->copied, SQLITE_STORE_FORMAT, err)
+		       : file_schema_make(&store->writer, SQLITE_STORE_FORMAT, err);
 	if (code != OK)
 		return code;
 	code = accept_file(store, options->copied ? options->copied : "memory", err);
@@ -445,42 +451,25 @@ static enum code open_memory(struct sqlite_store *store, const struct sqlite_sto
 			    options->readers, err);
 }
 
-/* is_wal: whether the file has a write-ahead log from now on. */
-static enum code begin_log(struct connection *writer, int64_t *is_wal, struct err *err)
-{
-	enum code code = connection_run(writer, "PRAGMA journal_mode=WAL", err);
-
-	if (code != OK)
-		return code;
-	return connection_number(writer, "SELECT journal_mode = 'wal' FROM pragma_journal_mode",
-				 is_wal, err);
-}
-
-/* Opens the file, or writes a new one. The pages go to the file itself before the write-ahead log
- * is there, so that data_file can read its head. */
-static enum code open_file(struct connection *writer, struct wal_options *log, struct err *err)
+/* Opens the file, or makes a new one, by SQLite's usual journal: its tables are in the file itself
+ * before the write-ahead log is there, so that data_file can read its head. */
+static enum code open_file(struct connection *writer, const struct wal_options *log,
+			   struct err *err)
 {
 	int64_t pages;
 	enum code code = connection_open(writer, log->path, SQLITE_OPEN_READWRITE, log->setup, err);
 
 	if (code != OK)
 		return code;
-	if (log->durability != DURABILITY_OFF) /* until it has its log */
-		code = connection_run(writer, "PRAGMA synchronous=FULL", err);
-	if (code != OK)
-		return code;
 	/* SQLite deletes the log beside a file without pages */
 	code = connection_number(writer, "PRAGMA page_count", &pages, err);
-	if (code != OK)
-		return code;
-	log->is_new = pages == 0;
-	return log->is_new ? new_file_write(writer, SQLITE_STORE_FORMAT, true, err) : OK;
+	return code == OK && pages == 0 ? file_schema_make(writer, SQLITE_STORE_FORMAT, err) : code;
 }
 
-static enum code open_writer(struct sqlite_store *store, struct wal_options *log, struct err *err)
+static enum code open_writer(struct sqlite_store *store, const struct wal_options *log,
+			     struct err *err)
 {
 	struct connection *writer = &store->writer;
-	int64_t is_wal;
 	enum code code = open_file(writer, log, err);
 
 	if (code != OK)
@@ -488,18 +477,15 @@ static enum code open_writer(struct sqlite_store *store, struct wal_options *log
 	code = accept_file(store, log->path, err);
 	if (code != OK)
 		return code;
-	code = begin_log(writer, &is_wal, err);
+	/* the first read opens the log */
+	code = connection_run(writer, "PRAGMA journal_mode=WAL; PRAGMA schema_version", err);
 	if (code != OK)
 		return err_set(err, MSG_STORE_OPEN, log->path, err->message.p);
-	if (!is_wal)
-		return err_set(err, MSG_STORE_NO_WAL, log->path);
 	code = places_complete(writer, err);
 	if (code != OK)
 		return err_set(err, MSG_STORE_OPEN, log->path, err->message.p);
-	code = connection_run(writer,
-			      log->durability == DURABILITY_OFF ? "PRAGMA synchronous=OFF"
-								: "PRAGMA synchronous=NORMAL",
-			      err); /* with full durability wal_sync() waits for the disk */
+	if (log->durability != DURABILITY_OFF) /* wal_sync() waits for the disk */
+		code = connection_run(writer, "PRAGMA synchronous=NORMAL", err);
 	return code != OK ? code : wal_start(&store->wal, writer, &store->writer_mutex, log, err);
 }
 
@@ -507,7 +493,6 @@ static enum code open_disk(struct sqlite_store *store, const struct sqlite_store
 			   struct err *err)
 {
 	char path[PATH_MAX], setup[320];
-	bool is_old = sqlite_store_library_note() != NULL;
 	struct wal_options log = {
 		.setup = setup,
 		.durability = options->durability,
@@ -523,20 +508,22 @@ static enum code open_disk(struct sqlite_store *store, const struct sqlite_store
 	if (code != OK)
 		return code;
 	log.log_bytes_most = store->quota.limit ? log.log_bytes : log.log_bytes * READERS_GROWTH;
+	/* FULL until it has its log; later only for the checkpoints, to which NORMAL is the same */
 	snprintf(setup, sizeof(setup), SETUP_WRITER SETUP_LOG, options->cache_bytes / 1024,
-		 log.log_bytes);
+		 options->durability == DURABILITY_OFF ? OFF : FULL, log.log_bytes);
 	log.path = store->path = strdup(path);
 	if (!store->path)
 		return err_set(err, MSG_STORE_FAILED, "out of memory");
-	if (is_old && !log_mark_is_own(path))
-		return err_set(err, MSG_STORE_LOG_ELSEWHERE, path, sqlite3_libversion());
+	code = log_mark_check(path, err);
+	if (code != OK)
+		return code;
 	quota_open(&store->quota, store->path);
 	code = open_writer(store, &log, err);
 	if (code != OK)
 		return code;
 	(void)data_file_is_cut(store->lock_fd, &store->file_bytes);
-	if (is_old)
-		log_mark_leave(path, options->durability != DURABILITY_OFF);
+	if (log_mark_is_needed())
+		log_mark_leave(path, options->durability != DURABILITY_OFF, err->arena);
 	return open_readers(store, path, SQLITE_OPEN_READWRITE, setup, options->readers, err);
 }
 
@@ -588,4 +575,17 @@ enum code sqlite_store_open(const struct sqlite_store_options *options, struct s
 	store->is_open = true;
 	*out = &store->base;
 	return OK;
+}
+
+const char *sqlite_store_library_version(void)
+{
+	return sqlite3_libversion();
+}
+
+const char *sqlite_store_library_note(void)
+{
+	return log_mark_is_needed()
+		       ? "is older than " SQLITE_FLOOR_VERSION
+			 ": a data file whose write-ahead log comes from elsewhere is refused"
+		       : NULL;
 }

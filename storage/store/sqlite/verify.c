@@ -1,20 +1,19 @@
 #include "storage/store/sqlite/verify.h"
 
 #include <errno.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "storage/monotonic.h"
 #include "storage/store/copy_target.h"
 #include "storage/store/durable.h"
 #include "storage/store/sqlite/page_file.h"
 #include "storage/store/store_messages.h"
 
-#define READ_AGAIN 20
-#define READ_AGAIN_NS 1000000
+#define READ_AGAIN 20 /* times, a ms apart */
 
 static void tell(struct verify *verify, struct str line)
 {
-	verify->findings++;
+	(*verify->findings)++;
 	verify->tell(verify->context, line);
 }
 
@@ -29,7 +28,7 @@ static bool is_whole_now(const struct verify *verify, uint32_t number, unsigned 
 	for (unsigned i = 0; i < READ_AGAIN && verify->is_in_use; i++) {
 		if (page_file_is_whole(page, number))
 			return true;
-		nanosleep(&(struct timespec){0, READ_AGAIN_NS}, NULL);
+		monotonic_sleep_ms(1);
 		if (pread(verify->fd, page, STORE_PAGE, page_offset(number)) != STORE_PAGE)
 			return true; /* the file became shorter */
 	}

@@ -15,7 +15,7 @@ struct verify {
 	bool is_in_use;     /* others write to it meanwhile */
 	store_tell *tell;
 	void *context;
-	uint64_t findings;
+	uint64_t *findings; /* counts them */
 };
 
 /*

@@ -4,16 +4,15 @@
 #include <limits.h>
 #include <time.h>
 
+#include "storage/monotonic.h"
 #include "storage/store/sqlite/page_file.h"
 #include "storage/store/store_messages.h"
 
 #define CHECKPOINT_PAGES 1000 /* SQLite's own default */
-#define LOG_PAGES_MAX                                                                              \
-	4096 /* as many as one table of SQLite's index of the log has: looking pages up takes      \
-		longer from there on */
+/* Of one table of SQLite's index of the log; looking pages up takes longer beyond that. */
+#define LOG_PAGES_MAX 4096
 #define QUIET_MS 100
 #define READERS_WAIT_MS 100   /* for readers at once: writers wait as long */
-#define READERS_PAUSE_NS 1000000 /* in which writers get the lock */
 #define FRAME_BYTES (LOG_FRAME_HEAD + STORE_PAGE)
 
 /* Whether writers wait. */
@@ -101,8 +100,7 @@ static bool move_pages(struct wal *wal, sqlite3 *db, int mode, int *pages)
 /* The same while no commit is under way, of a log that is not cut. */
 static bool checkpoint(struct wal *wal, sqlite3 *db, int mode, int *pages)
 {
-	if (wal_is_cut(wal))
-		wal_cut(wal);
+	wal_look(wal);
 	return move_pages(wal, db, mode, pages);
 }
 
@@ -181,8 +179,8 @@ static void move_held(struct wal *wal, bool is_start)
 		start_over(wal, is_whole, is_busy);
 	pthread_mutex_unlock(&wal->mutex);
 	free_writer(wal);
-	if (is_busy) /* for a writer that waits for the lock */
-		nanosleep(&(struct timespec){0, READERS_PAUSE_NS}, NULL);
+	if (is_busy) /* so that a writer that waits gets the lock */
+		monotonic_sleep_ms(1);
 }
 
 /* Waits for a commit that makes a checkpoint due; whether none came at all for QUIET_MS. */
@@ -268,7 +266,6 @@ bool wal_make_room(struct wal *wal)
 enum code wal_start(struct wal *wal, struct connection *writer, pthread_mutex_t *writer_mutex,
 		    const struct wal_options *options, struct err *err)
 {
-	bool is_lax = options->durability == DURABILITY_OFF;
 	sqlite3_file *log = page_file_of(writer->db, SQLITE_FCNTL_JOURNAL_POINTER);
 
 	wal->writer_mutex = writer_mutex;
@@ -283,16 +280,11 @@ enum code wal_start(struct wal *wal, struct connection *writer, pthread_mutex_t 
 					 options->setup, err);
 	if (code != OK)
 		return code;
-	code = connection_run(&wal->checkpointer,
-			      is_lax ? "PRAGMA synchronous=OFF" : "PRAGMA synchronous=NORMAL", err);
-	if (code != OK)
-		return code;
 	sqlite3_busy_timeout(wal->checkpointer.db, READERS_WAIT_MS);
 	if (!log)
-		return err_set(err, MSG_STORE_FAILED, "the write-ahead log is not open");
+		return err_set(err, MSG_STORE_NO_WAL, options->path);
 	wal->disk = log;
-	wal->data = page_file_of(writer->db, SQLITE_FCNTL_FILE_POINTER);
-	page_file_limit(log, wal->data, options->quota);
+	page_file_limit(log, page_file_of(writer->db, SQLITE_FCNTL_FILE_POINTER), options->quota);
 	if (wal_file_bytes(wal) / FRAME_BYTES > (uint64_t)wal->room.usual)
 		(void)wal_move_all(wal, writer); /* an earlier process left it too large */
 	pthread_mutex_init(&wal->mutex, NULL);
@@ -343,21 +335,14 @@ void wal_cut(struct wal *wal)
 	atomic_store(&wal->file, WAL_FILE_CUT);
 }
 
-bool wal_is_cut(const struct wal *wal)
+void wal_look(struct wal *wal)
 {
 	sqlite3_int64 size;
 
-	return wal->bytes > 0 && wal->disk->pMethods->xFileSize(wal->disk, &size) == SQLITE_OK &&
-	       (uint64_t)size < wal->bytes;
-}
-
-static enum code sync_new(struct wal *wal, struct err *err)
-{
-	wal->options.is_new = false;
-	if (wal->options.durability != DURABILITY_OFF &&
-	    wal->data->pMethods->xSync(wal->data, SQLITE_SYNC_FULL) != SQLITE_OK)
-		atomic_store(&wal->is_broken, true);
-	return wal_check(wal, err);
+	if (atomic_load(&wal->file) == WAL_FILE_WHOLE &&
+	    wal->disk->pMethods->xFileSize(wal->disk, &size) == SQLITE_OK &&
+	    (uint64_t)size < wal->bytes)
+		wal_cut(wal);
 }
 
 enum code wal_admit(struct wal *wal, struct err *err)
@@ -374,7 +359,7 @@ enum code wal_admit(struct wal *wal, struct err *err)
 		room->waiting--;
 		code = wal_check(wal, err);
 	}
-	return code == OK && wal->options.is_new ? sync_new(wal, err) : code;
+	return code;
 }
 
 enum code wal_sync(struct wal *wal, uint64_t commit, struct err *err)

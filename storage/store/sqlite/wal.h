@@ -21,8 +21,6 @@
  * and after `reader_ms` it is interrupted. The log is thus never larger than these bytes and one
  * transaction.
  *
- * The first writer syncs the pages of a new data file; a start does not wait for that.
- *
  * A checkpoint never begins on a log that may be moved already, unless the writer is held: before
  * 3.44.6, 3.50.7 and 3.51.3 SQLite could then miss that a commit started the log over, and lose
  * pages (SQLite: "Write-Ahead Logging", The WAL-Reset Bug).
@@ -47,7 +45,6 @@ struct wal_options {
 	enum durability durability;  /* FULL: commits wait for the disk; OFF: nothing does */
 	size_t log_bytes, log_bytes_most; /* usually, and beside readers */
 	unsigned reader_ms;
-	bool is_new;                 /* the data file was written just now, and not synced */
 	struct quota *quota;         /* of the data and its log */
 	struct readers *readers;     /* whose states keep the log from being started over */
 };
@@ -72,7 +69,7 @@ struct wal {
 	struct wal_options options;
 	bool is_started;
 	pthread_mutex_t *writer_mutex;
-	sqlite3_file *disk, *data; /* the files as the writer has them open: for their syncs */
+	sqlite3_file *disk;        /* the log as the writer has it open: for its syncs */
 	struct connection checkpointer;
 	pthread_t thread;
 	atomic_uint_fast64_t commits;  /* in the log; written under writer_mutex */
@@ -140,8 +137,9 @@ enum code wal_sync(struct wal *wal, uint64_t commit, struct err *err) WARN_UNUSE
  */
 void wal_move_away(struct wal *wal, struct connection *writer);
 
-/* Whether the log is shorter than the commits in it, by somebody else; with writer_mutex held. */
-bool wal_is_cut(const struct wal *wal);
+/* Finds out whether somebody else made the log shorter than the commits in it; with writer_mutex
+ * held. */
+void wal_look(struct wal *wal);
 
 /* The data file or its log was cut short: nothing is written any more (wal_check), and both stay as
  * they are, for whoever puts the whole file back. */

@@ -1,7 +1,12 @@
 /* A data file from elsewhere, with right checksums and another schema: what this server did not
  * make is refused by its name, before anything of it runs. */
+#include <fcntl.h>
 #include <sqlite3.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include "core/buf.h"
+#include "storage/store/sqlite/file_schema.h"
 #include "storage/store/sqlite/page_file.h"
 #include "tests/unit/storage/store_fixture.h"
 
@@ -112,7 +117,7 @@ TEST(what_is_not_of_this_server_is_refused_by_its_name)
 
 static int add_name(void *context, int n, char **values, char **columns)
 {
-	char (*names)[64] = context;
+	char(*names)[64] = context;
 
 	(void)n, (void)columns;
 	for (size_t i = 0; i < ENTRIES_MAX; i++) {
@@ -149,6 +154,96 @@ TEST(each_changed_statement_is_refused)
 	CHECK(n >= 9);
 }
 
+static int add_text(void *context, int n, char **values, char **names)
+{
+	struct buf *buf = context;
+
+	(void)names;
+	for (int i = 0; i < n; i++)
+		buf_printf(buf, "%s|", values[i] ? values[i] : "NULL");
+	buf_printf(buf, "\n");
+	return 0;
+}
+
+static struct str ask(sqlite3 *db, struct arena *arena, const char *sql)
+{
+	struct buf buf = buf_in(arena);
+
+	CHECK_INT(sqlite3_exec(db, sql, add_text, &buf, NULL), SQLITE_OK);
+	return buf_str(&buf);
+}
+
+TEST(a_new_file_has_the_tables_of_the_system)
+{
+	struct fixture fixture = fixture_new(false);
+	sqlite3 *db;
+
+	store_close(fixture_open(&fixture));
+	CHECK_INT(sqlite3_open_v2(fixture.path, &db, SQLITE_OPEN_READWRITE, page_file_system()),
+		  SQLITE_OK);
+	for (uint32_t i = 0; i <= SYSTEM_PART_COUNT; i++) {
+		struct keyspace keyspace = {0, i < SYSTEM_PART_COUNT ? i : PLACE_SYSTEM_PART};
+		char sql[FILE_SCHEMA_SQL_MAX], question[400];
+		const char *name = place_of_name(keyspace).name;
+
+		file_schema_table_sql(FILE_SCHEMA_SYSTEM, name, sql);
+		sqlite3_snprintf(sizeof(question), question,
+				 "SELECT sql = %Q FROM sqlite_schema WHERE name = %Q", sql, name);
+		CHECK_STR(ask(db, fixture.arena, question), "1|\n");
+	}
+	CHECK_STR(ask(db, fixture.arena,
+		      "SELECT count(*) FROM sqlite_schema WHERE type = 'table'; PRAGMA "
+		      "integrity_check; PRAGMA application_id; PRAGMA user_version; PRAGMA "
+		      "journal_mode; PRAGMA page_size; PRAGMA encoding; PRAGMA auto_vacuum; PRAGMA "
+		      "freelist_count"),
+		  "6|\nok|\n1146703436|\n3|\nwal|\n4096|\nUTF-8|\n0|\n0|\n");
+	sqlite3_close(db);
+	fixture_free(&fixture);
+}
+
+static void write_file(const char *path, const unsigned char *bytes, size_t n)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+	CHECK(fd >= 0);
+	CHECK_INT(write(fd, bytes, n), n);
+	close(fd);
+}
+
+/* What test_power's disks leave of page 1, and the journal of a file that had no page. */
+TEST(a_creation_that_was_cut_starts_over)
+{
+	static const unsigned char journal[512] =
+		"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7\0\0\0\0abcd\0\0\0\0"
+		"\0\0\2\0\0\0\x10\0",
+				   page[2 * STORE_PAGE] = {0};
+	struct fixture fixture = fixture_new(false);
+	struct store *store = NULL;
+	struct stat status;
+	char name[96];
+
+	snprintf(name, sizeof(name), "%s-journal", fixture.path);
+	fixture.options.path = fixture.path;
+	write_file(fixture.path, page, sizeof(page));
+	CHECK_INT(sqlite_store_open(&fixture.options, &store, &fixture.err), ERR_INTERNAL);
+	CHECK(contains(fixture.err.message, "is not a data file"));
+	CHECK_INT(stat(fixture.path, &status), 0);
+	CHECK_INT(status.st_size, sizeof(page));
+	write_file(name, journal, sizeof(journal));
+	store = fixture_open(&fixture);
+	CHECK_INT(
+		fixture_put_alone(&fixture, store, KEYSPACE(0, SYSTEM_TABLES), STR("k"), STR("v")),
+		OK);
+	store_close(store);
+	CHECK(access(name, F_OK) != 0);
+	store = fixture_open(&fixture);
+	CHECK_STR(fixture_get_alone(&fixture, store, KEYSPACE(0, SYSTEM_TABLES), "k"), "v");
+	store_close(store);
+	fixture_free(&fixture);
+}
+
 TEST_MAIN(TEST_CASE(a_file_of_this_server_is_opened_again),
 	  TEST_CASE(what_is_not_of_this_server_is_refused_by_its_name),
-	  TEST_CASE(each_changed_statement_is_refused))
+	  TEST_CASE(each_changed_statement_is_refused),
+	  TEST_CASE(a_new_file_has_the_tables_of_the_system),
+	  TEST_CASE(a_creation_that_was_cut_starts_over))

@@ -216,7 +216,9 @@ TEST(a_damaged_page_is_not_copied_to_memory)
 		flip(fixture.path, at, 4); /* of the first: the room for checksums */
 		CHECK_INT(open_copy(&fixture, &store), ERR_INTERNAL);
 		snprintf(wanted, sizeof(wanted),
-			 "cannot open %s: the data file is damaged: page %u fails its checksum",
+			 page == 0 ? "cannot open %s: its first page is damaged"
+				   : "cannot open %s: the data file is damaged: page %u fails its "
+				     "checksum",
 			 fixture.path, (unsigned)page + 1);
 		CHECK_STR(fixture.err.message, wanted);
 		flip(fixture.path, at, 4);

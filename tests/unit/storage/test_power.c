@@ -276,7 +276,7 @@ static void live(struct machine *machine, bool is_short)
 	if (!is_closed && machine->fixture.options.durability != DURABILITY_FULL)
 		machine->acknowledged = machine->model.count;
 	fault_vfs_power_on();
-	log_mark_leave(machine->fixture.path, false); /* the virtual disk makes its files again */
+	log_mark_leave(machine->fixture.path, false, machine->fixture.arena); /* the virtual disk makes its files again */
 }
 
 static void check_row(struct machine *machine, struct store_txn *txn, unsigned i)

@@ -901,14 +901,14 @@ TEST(an_old_library_reads_no_log_from_elsewhere)
 	fixture_create(&fixture, store, ITEMS);
 	CHECK_INT(fixture_put_alone(&fixture, store, ITEMS, STR("k"), STR("v")), OK);
 	if (!is_old)
-		log_mark_leave(fixture.path, true);
+		log_mark_leave(fixture.path, true, fixture.arena);
 	CHECK(log_mark_is_own(fixture.path));
 	for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++)
 		copy_file(&fixture, fixture.path, other.path, suffixes[i]);
 	CHECK(!log_mark_is_own(other.path));
 	if (is_old)
 		check_refused(&other, other.path, "did not leave the write-ahead log");
-	log_mark_leave(other.path, true);
+	log_mark_leave(other.path, true, fixture.arena);
 	CHECK(log_mark_is_own(other.path));
 	struct store *copy = fixture_open(&other);
 	CHECK_STR(fixture_get_alone(&other, copy, ITEMS, "k"), "v");
