@@ -47,7 +47,7 @@ $(wasm.folder)/console.o: build/debug/server/console/embedded.c $(wasm.folder)/f
 	$(Q)$(wasm.cc) $(wasm.cppflags) -std=c11 $(wasm.flags) -c $< -o $@
 $(wasm.folder)/%.o: %.c $(wasm.folder)/flags
 	@mkdir -p $(@D); $(call tell,WASM,$<)
-	$(Q)$(wasm.cc) $(wasm.cppflags) -include server/wasi/compat.h $(if $(filter $(wasm.folder)/tests/%,$@),-include tests/wasm/compat.h) -std=c11 -fno-math-errno $(wasm.flags) -Werror -Wno-deprecated-declarations -MMD -MP -c $< -o $@
+	$(Q)$(wasm.cc) $(wasm.cppflags) -include server/wasi/compat.h $(if $(filter $(wasm.folder)/tests/%,$@),-include tests/wasm/compat.h) -std=c11 -fno-math-errno $(wasm.flags) $(WARN) -Werror -Wno-deprecated-declarations -Wno-shorten-64-to-32 -MMD -MP -c $< -o $@
 # With the memory of an instance that is open, as a custom section: see packaging/npm/engine.cjs.
 $(wasm.folder)/dynalith.wasm: $(wasm.folder)/bare.wasm packaging/freeze-wasm $(patsubst %,packaging/npm/%.cjs,engine files in-process)
 	$(Q)packaging/freeze-wasm $< $@.new && mv $@.new $@

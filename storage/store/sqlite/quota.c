@@ -11,7 +11,7 @@
 #define LOG_MAX ((uint64_t)64 << 20)
 #define KEPT_SHARE 8 /* of the limit, kept for the log and for what makes room */
 #define KEPT_MAX (4 * LOG_MAX)
-#define LOG_SHARE 4 /* of what is kept or left: the log until it starts over; what makes room */
+#define LOG_SHARE 4 /* of what is kept, or left: up to where a log grows, and for what makes room */
 #define SLACK (64 << 10)               /* more than the inner pages that a value needs */
 #define RESERVE_BYTES ((uint64_t)4 << 20)
 #define PIECE (64 << 10) /* bytes written at once */

@@ -32,7 +32,7 @@
 #ifndef STORE_ERASES
 #define STORE_ERASES "OFF"
 #endif
-enum synchronous { OFF = 0, FULL = 2 };
+enum synchronous { OFF = 0, FULL = 2 }; /* of the pragma */
 /*
  * Of each connection that writes. Some builds of SQLite write zeros over what is deleted, which
  * puts each page of a dropped table into the log. Syncs are as durable_sync()'s.
