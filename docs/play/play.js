@@ -161,6 +161,7 @@
   async function toggleKeeping(button) {
     const isBegun = !endKeeping;
     if (isBegun && !await beginKeeping()) return note("Another tab keeps its data, and only one can.");
+    if (isBegun && isKept() && !confirm("This browser keeps the data of an earlier visit. Replace it by the data of this page?")) return endKeeping();
     try {
       if (isBegun) await keep(); else await snapshots("readwrite", (states) => states.delete("state"));
       if (isBegun) localStorage.setItem(KEPT, "yes"); else localStorage.removeItem(KEPT);
