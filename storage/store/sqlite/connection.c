@@ -166,11 +166,6 @@ static void slot_clear(struct slot *slot)
 	*slot = (struct slot){.is_taken = false};
 }
 
-void connection_forget(struct connection *connection)
-{
-	connection->forgotten++;
-}
-
 void connection_close(struct connection *connection)
 {
 	for (int i = 0; i < SLOT_SETS; i++) {

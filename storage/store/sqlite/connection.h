@@ -75,7 +75,7 @@ struct connection {
 				transaction */
 	bool has_moved;      /* keyspaces: the transaction created or dropped some */
 	uint64_t moves_seen; /* of a reader: the store's, before its transaction began */
-	uint64_t forgotten;  /* how often all places were */
+	uint64_t forgotten;  /* one more: all places are looked up again before their next use */
 	struct connection *next_free;
 	sqlite3_stmt *controls[CONTROL_COUNT];
 	uint64_t clock;
@@ -131,9 +131,6 @@ enum code connection_statement(struct connection *connection, struct keyspace ke
 enum code connection_statement_of(struct connection *connection, struct keyspace keyspace,
 				  struct keyspace to, enum statement kind, sqlite3_stmt **statement,
 				  struct err *err) WARN_UNUSED;
-
-/* All places are looked up again before their next use. */
-void connection_forget(struct connection *connection);
 
 /* Where the keyspace lies in the connection's snapshot. ERR_RESOURCE_NOT_FOUND where it was
  * dropped; a SQL table of the name may be missing. */

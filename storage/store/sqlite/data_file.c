@@ -1,6 +1,5 @@
 #include "storage/store/sqlite/data_file.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -17,32 +16,36 @@
 #define PAGES_AT 28        /* in its header: how many pages it has */
 #define FORMAT_UNCHECKED 1 /* the only one without checksums */
 
-static bool is_ours(const unsigned char *header)
+/* Whether the journal is of a database that had no page before. SQLite: File Format, "The Rollback
+ * Journal". */
+static bool is_of_creation(const char *journal)
 {
-	return memcmp(header, "SQLite format 3", 16) == 0 &&
-	       be32(header + 68) == FILE_SCHEMA_APPLICATION;
+	static const unsigned char magic[] = {0xD9, 0xD5, 0x05, 0xF9, 0x20, 0xA1, 0x63, 0xD7};
+	unsigned char head[20] = {0};
+	int fd = open(journal, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	bool is_read = fd >= 0 && read(fd, head, sizeof(head)) == sizeof(head);
+
+	if (fd >= 0)
+		close(fd);
+	return is_read && memcmp(head, magic, sizeof(magic)) == 0 && be32(head + 16) == 0;
 }
 
-/* Whether a creation was cut before its first page was whole: SQLite's journal of it is there. */
-static bool is_cut_creation(int fd, const char *absolute, off_t size)
+static bool has_log(const char *absolute)
 {
-	static const unsigned char zeros[HEADER_SIZE];
-	unsigned char header[HEADER_SIZE] = {0};
 	char name[PATH_MAX + 16];
 	struct stat status;
 
-	snprintf(name, sizeof(name), "%s-journal", absolute);
-	if (pread(fd, header, sizeof(header), 0) < 0 || stat(name, &status) != 0)
-		return false;
-	return status.st_size > 0 && (memcmp(header, zeros, sizeof(zeros)) == 0 ||
-				      (size < STORE_PAGE && is_ours(header)));
+	snprintf(name, sizeof(name), "%s-wal", absolute);
+	return stat(name, &status) == 0 && status.st_size > 0;
 }
 
 enum code data_file_check_header(int fd, const char *path, unsigned format, struct err *err)
 {
 	unsigned char header[HEADER_SIZE];
 
-	if (pread(fd, header, sizeof(header), 0) != HEADER_SIZE || !is_ours(header))
+	if (pread(fd, header, sizeof(header), 0) != HEADER_SIZE ||
+	    memcmp(header, "SQLite format 3", 16) != 0 ||
+	    be32(header + 68) != FILE_SCHEMA_APPLICATION)
 		return err_set(err, MSG_STORE_FOREIGN, path);
 	if (be32(header + 60) > format)
 		return err_set(err, MSG_STORE_NEWER, path, be32(header + 60), format);
@@ -51,24 +54,38 @@ enum code data_file_check_header(int fd, const char *path, unsigned format, stru
 	return OK;
 }
 
+/* SQLite would empty the file by the journal of a creation that was cut. One that was put in its
+ * place since stays as it is. */
+static enum code check_creation(int fd, const char *absolute, off_t size, struct err *err)
+{
+	char journal[PATH_MAX + 16];
+
+	snprintf(journal, sizeof(journal), "%s-journal", absolute);
+	if (size == 0 || !is_of_creation(journal))
+		return OK;
+	if (size > FILE_SCHEMA_PAGES * STORE_PAGE || has_log(absolute))
+		return err_set(err, MSG_STORE_LOG_LEFT, absolute, journal);
+	return ftruncate(fd, 0) == 0 ? OK : err_set(err, MSG_STORE_OPEN, absolute, strerror(errno));
+}
+
 enum code data_file_lock(const char *path, unsigned format, char *absolute, int *fd,
 			 struct err *err)
 {
 	struct stat status;
 
-	assert(path);
 	*fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC,
 		   0600); /* SQLite gives the log the mode of the file */
 	if (*fd < 0 || !realpath(path, absolute))
 		return err_set(err, MSG_STORE_OPEN, path, strerror(errno));
-	if (fstat(*fd, &status) != 0 || !S_ISREG(status.st_mode))
-		return err_set(err, MSG_STORE_FOREIGN, path);
 	if (flock(*fd, LOCK_EX | LOCK_NB) != 0)
 		return errno == EWOULDBLOCK ? err_set(err, MSG_STORE_LOCKED, path)
 					    : err_set(err, MSG_STORE_OPEN, path, strerror(errno));
-	if (status.st_size > 0 && !is_cut_creation(*fd, absolute, status.st_size))
-		return data_file_check_header(*fd, path, format, err);
-	return ftruncate(*fd, 0) == 0 ? OK : err_set(err, MSG_STORE_OPEN, path, strerror(errno));
+	if (fstat(*fd, &status) != 0 || !S_ISREG(status.st_mode))
+		return err_set(err, MSG_STORE_FOREIGN, path);
+	enum code code = check_creation(*fd, absolute, status.st_size, err);
+	if (code != OK || fstat(*fd, &status) != 0 || status.st_size == 0)
+		return code;
+	return data_file_check_header(*fd, path, format, err);
 }
 
 bool data_file_is_empty(int fd)

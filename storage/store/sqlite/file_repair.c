@@ -11,9 +11,9 @@
 
 #include "storage/store/copy_target.h"
 #include "storage/store/durable.h"
+#include "storage/store/sqlite/data_file.h"
 #include "storage/store/sqlite/file_salvage.h"
 #include "storage/store/sqlite/log_mark.h"
-#include "storage/store/sqlite/sqlite_store.h"
 #include "storage/store/store_messages.h"
 
 static enum code problem(const char *path, struct err *err)
@@ -21,20 +21,12 @@ static enum code problem(const char *path, struct err *err)
 	return err_set(err, MSG_STORE_OPEN, path, strerror(errno));
 }
 
-static bool is_same_file(const char *a, const char *b)
-{
-	struct stat left, right;
-
-	return stat(a, &left) == 0 && stat(b, &right) == 0 && left.st_dev == right.st_dev &&
-	       left.st_ino == right.st_ino;
-}
-
 /* Where a kill came between the two steps of publishing, the file has both names already. */
 static enum code check_kept(const struct file_repair *repair, struct err *err)
 {
 	if (access(repair->kept, F_OK) != 0)
 		return OK;
-	if (!is_same_file(repair->path, repair->kept))
+	if (data_file_is_moved_away(repair->fd, repair->kept))
 		return err_set(err, MSG_STORE_KEPT, repair->kept);
 	return unlink(repair->kept) == 0 ? OK : problem(repair->kept, err);
 }
@@ -99,6 +91,9 @@ static enum code begin(struct file_repair *repair, const char *path, struct err 
 	repair->path = str_copy(repair->arena, str_of(absolute)).p;
 	repair->successor = str_printf(repair->arena, "%s.repairing", absolute).p;
 	repair->kept = str_printf(repair->arena, "%s.before-repair", absolute).p;
+	const char *journal = str_printf(repair->arena, "%s-journal", absolute).p;
+	if (access(journal, F_OK) == 0) /* SQLite would write it into the successor */
+		return err_set(err, MSG_STORE_LOG_LEFT, path, journal);
 	enum code code = check_kept(repair, err);
 	if (code != OK)
 		return code;

@@ -61,14 +61,8 @@ static bool is_made_by(enum file_schema_table kind, const struct entry *entry)
 	return strcmp(entry->sql, sql) == 0;
 }
 
-/* The system's other keyspaces, as SYSTEM_HISTORY, are made when they are first used, as those of
- * tables are. */
-static bool is_system(struct keyspace keyspace)
-{
-	return keyspace.table == 0 && keyspace.part < SYSTEM_PART_COUNT;
-}
-
-/* Versions before format 2 made the SQL tables of all keyspaces like those of the system. */
+/* Versions before format 2 made the SQL tables of all keyspaces like those of the system. Those of
+ * the system above SYSTEM_PART_COUNT are made when they are first used, as those of tables are. */
 static bool is_table(const struct entry *entry)
 {
 	struct keyspace keyspace;
@@ -84,7 +78,8 @@ static bool is_table(const struct entry *entry)
 		return is_made_by(FILE_SCHEMA_SYSTEM, entry);
 	return keyspace_name_read(entry->name, &keyspace) &&
 	       (is_made_by(FILE_SCHEMA_SYSTEM, entry) ||
-		(!is_system(keyspace) && is_made_by(FILE_SCHEMA_OWN, entry)));
+		((keyspace.table != 0 || keyspace.part >= SYSTEM_PART_COUNT) &&
+		 is_made_by(FILE_SCHEMA_OWN, entry)));
 }
 
 /* SQLite has found its table in the schema, which is_table() looks at. */

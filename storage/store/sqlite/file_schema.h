@@ -13,6 +13,9 @@
 
 #define FILE_SCHEMA_APPLICATION 0x44594E4C /* "DYNL", in the file's header */
 
+/* Of a new file: its schema, and for each keyspace of the system a table and its index. */
+#define FILE_SCHEMA_PAGES (1 + 2 * (SYSTEM_PART_COUNT + 1))
+
 #define FILE_SCHEMA_SQL_MAX 256 /* bytes of a statement */
 
 /* What a SQL table is for: one keyspace, many, one of small rows, one of the system. */

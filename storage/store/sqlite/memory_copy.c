@@ -75,10 +75,11 @@ static enum code write_image(struct connection *connection, const char *path, un
 	if (backup)
 		(void)sqlite3_backup_step(backup, -1);
 	bool is_whole = backup && sqlite3_backup_finish(backup) == SQLITE_OK;
+	enum code code = is_whole ? OK
+				  : err_set(err, MSG_STORE_OPEN, path,
+					    sqlite3_errmsg(backup ? connection->db : from));
 	sqlite3_close(from);
-	if (is_whole || connection_error(connection, err) == OK)
-		return OK;
-	return err_set(err, MSG_STORE_OPEN, path, err->message.p);
+	return code;
 }
 
 static enum code copy(struct connection *connection, const char *path, int fd, unsigned char *image,

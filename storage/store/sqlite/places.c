@@ -9,21 +9,21 @@
 #define PIECE(id, of)                                                                              \
 	"DELETE FROM \"%s\" WHERE " id " IN (SELECT " id " FROM \"%s\" WHERE " of " LIMIT %d)"
 static const char *const delete_sql[PLACE_TABLE_COUNT] = {
-	[PLACE_TABLE_OWN] = PIECE("rowid", "0 = %llu ORDER BY rowid"),
-	[PLACE_TABLE_SHARED] = PIECE("rowid", "n = %llu"),
-	[PLACE_TABLE_KEYS] = PIECE("k", "0 = %llu"),
+	[PLACE_TABLE_OWN] = PIECE("rowid", "0 = %lld ORDER BY rowid"),
+	[PLACE_TABLE_SHARED] = PIECE("rowid", "n = %lld"),
+	[PLACE_TABLE_KEYS] = PIECE("k", "0 = %lld"),
 };
 
 /* A copy, by the kind of the SQL table that has the rows, into one of its own or a shared one. */
 #define COPIES(into)                                                                               \
 	{                                                                                          \
-		[PLACE_TABLE_OWN] = into "k, v FROM \"%s\" WHERE 0 = %llu ORDER BY k",             \
-		[PLACE_TABLE_SHARED] = into "k, v FROM \"%s\" WHERE n = %llu ORDER BY k",          \
+		[PLACE_TABLE_OWN] = into "k, v FROM \"%s\" WHERE 0 = %lld ORDER BY k",             \
+		[PLACE_TABLE_SHARED] = into "k, v FROM \"%s\" WHERE n = %lld ORDER BY k",          \
 		[PLACE_TABLE_KEYS] =                                                               \
-			into "k, " PLACE_KEYS_VALUE " FROM \"%s\" WHERE 0 = %llu ORDER BY k",      \
+			into "k, " PLACE_KEYS_VALUE " FROM \"%s\" WHERE 0 = %lld ORDER BY k",      \
 	}
 static const char *const copy_sql[] = COPIES("INSERT INTO \"%s\" SELECT ");
-static const char *const share_sql[] = COPIES("INSERT INTO \"%s\" (n, k, v) SELECT %llu, ");
+static const char *const share_sql[] = COPIES("INSERT INTO \"%s\" (n, k, v) SELECT %lld, ");
 /* Between two of one kind SQLite copies rows without looking into them, with their numbers. */
 static const char *const alike_sql = "INSERT INTO \"%s\" SELECT * FROM \"%s\"";
 
@@ -290,7 +290,7 @@ enum code places_drop(struct store_txn *txn, struct keyspace keyspace, struct er
 	if (!has_table(connection, place.name))
 		return err_default(err, ERR_RESOURCE_NOT_FOUND);
 	connection->has_moved = true;
-	connection_forget(connection);
+	connection->forgotten++;
 	/* its name must not lead to a SQL table that another keyspace has or may get */
 	code = has_table(connection, own.name) ? put_place(connection, keyspace, &none, err)
 					       : del(connection, place_key(keyspace, key), err);

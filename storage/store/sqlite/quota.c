@@ -48,12 +48,6 @@ void quota_open(struct quota *quota, const char *path)
 	atomic_store(&quota->reserve, is_filled ? RESERVE_KEPT : RESERVE_EMPTY);
 }
 
-void quota_close(struct quota *quota)
-{
-	if (quota->fd >= 0)
-		close(quota->fd);
-}
-
 uint64_t quota_log_short(const struct quota *quota)
 {
 	return quota->limit ? (quota->limit - quota->data_max) / LOG_SHARE : LOG_MAX;

@@ -107,7 +107,7 @@ static enum code begin_read(struct connection *reader, struct err *err)
 		return code;
 	/* odd: some come or go at this moment, and the snapshot may have that or not */
 	if (before != reader->moves_seen || before % 2 != 0 || atomic_load(moves) != before)
-		connection_forget(reader);
+		reader->forgotten++;
 	reader->moves_seen = before;
 	return OK;
 }
@@ -139,7 +139,7 @@ static void sqlite_abort(struct store_txn *txn)
 	else
 		connection_end_read(connection);
 	if (connection->has_moved)
-		connection_forget(connection);
+		connection->forgotten++;
 	connection->has_moved = false;
 	if (txn->mode == STORE_WRITE && connection->quota->is_refused &&
 	    !connection->store->is_memory)
@@ -229,7 +229,8 @@ static void sqlite_close(struct store *base)
 	memory_file_remove(store->memory);
 	if (store->is_open && !store->is_memory)
 		log_mark_remove(store->path);
-	quota_close(&store->quota);
+	if (store->quota.fd >= 0)
+		close(store->quota.fd);
 	pthread_mutex_destroy(&store->writer_mutex);
 	if (store->lock_fd >= 0)
 		close(store->lock_fd);
@@ -270,8 +271,9 @@ static bool read_usage(struct connection *reader, struct store_usage *usage)
 	struct arena *arena = arena_new(0);
 	struct err err = err_in(arena);
 	int64_t pages = 0, unused = 0;
-	bool is_read = connection_number(reader, "PRAGMA page_count", &pages, &err) == OK &&
-		       connection_number(reader, "PRAGMA freelist_count", &unused, &err) == OK;
+	/* in this order, since a commit between them makes the file only longer */
+	bool is_read = connection_number(reader, "PRAGMA freelist_count", &unused, &err) == OK &&
+		       connection_number(reader, "PRAGMA page_count", &pages, &err) == OK;
 
 	usage->used = (uint64_t)(pages - unused) * STORE_PAGE;
 	usage->free = (uint64_t)unused * STORE_PAGE;

@@ -339,7 +339,7 @@ void wal_look(struct wal *wal)
 {
 	sqlite3_int64 size;
 
-	if (atomic_load(&wal->file) == WAL_FILE_WHOLE &&
+	if (atomic_load(&wal->file) != WAL_FILE_CUT &&
 	    wal->disk->pMethods->xFileSize(wal->disk, &size) == SQLITE_OK &&
 	    (uint64_t)size < wal->bytes)
 		wal_cut(wal);

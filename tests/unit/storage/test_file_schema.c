@@ -184,11 +184,12 @@ TEST(a_new_file_has_the_tables_of_the_system)
 	for (uint32_t i = 0; i <= SYSTEM_PART_COUNT; i++) {
 		struct keyspace keyspace = {0, i < SYSTEM_PART_COUNT ? i : PLACE_SYSTEM_PART};
 		char sql[FILE_SCHEMA_SQL_MAX], question[400];
-		const char *name = place_of_name(keyspace).name;
+		struct place place = place_of_name(keyspace);
 
-		file_schema_table_sql(FILE_SCHEMA_SYSTEM, name, sql);
+		file_schema_table_sql(FILE_SCHEMA_SYSTEM, place.name, sql);
 		sqlite3_snprintf(sizeof(question), question,
-				 "SELECT sql = %Q FROM sqlite_schema WHERE name = %Q", sql, name);
+				 "SELECT sql = %Q FROM sqlite_schema WHERE name = %Q", sql,
+				 place.name);
 		CHECK_STR(ask(db, fixture.arena, question), "1|\n");
 	}
 	CHECK_STR(ask(db, fixture.arena,
@@ -210,6 +211,19 @@ static void write_file(const char *path, const unsigned char *bytes, size_t n)
 	close(fd);
 }
 
+/* Another file was put there since, which SQLite would empty by that journal. */
+static void check_left_alone(struct fixture *fixture, off_t size, const char *journal)
+{
+	struct store *store = NULL;
+	struct stat status;
+
+	CHECK_INT(truncate(fixture->path, size), 0);
+	CHECK_INT(sqlite_store_open(&fixture->options, &store, &fixture->err), ERR_INTERNAL);
+	CHECK(contains(fixture->err.message, journal));
+	CHECK_INT(stat(fixture->path, &status), 0);
+	CHECK_INT(status.st_size, size);
+}
+
 /* What test_power's disks leave of page 1, and the journal of a file that had no page. */
 TEST(a_creation_that_was_cut_starts_over)
 {
@@ -220,7 +234,7 @@ TEST(a_creation_that_was_cut_starts_over)
 	struct fixture fixture = fixture_new(false);
 	struct store *store = NULL;
 	struct stat status;
-	char name[96];
+	char name[96], log[96];
 
 	snprintf(name, sizeof(name), "%s-journal", fixture.path);
 	fixture.options.path = fixture.path;
@@ -230,6 +244,11 @@ TEST(a_creation_that_was_cut_starts_over)
 	CHECK_INT(stat(fixture.path, &status), 0);
 	CHECK_INT(status.st_size, sizeof(page));
 	write_file(name, journal, sizeof(journal));
+	check_left_alone(&fixture, (FILE_SCHEMA_PAGES + 1) * STORE_PAGE, name);
+	snprintf(log, sizeof(log), "%s-wal", fixture.path);
+	write_file(log, page, 1);
+	check_left_alone(&fixture, sizeof(page), name);
+	CHECK_INT(unlink(log), 0);
 	store = fixture_open(&fixture);
 	CHECK_INT(
 		fixture_put_alone(&fixture, store, KEYSPACE(0, SYSTEM_TABLES), STR("k"), STR("v")),
