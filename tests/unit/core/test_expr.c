@@ -919,8 +919,8 @@ TEST(what_updates_touch_and_make)
 	struct update *takes, *adds, *mixed, none = {0};
 	struct value item = sample(), after, deep = n("1");
 
-	CHECK(expr_parse_update(&e, STR("REMOVE s DELETE ss :set"), &takes, &err) == OK &&
-	      expr_parse_update(&e, STR("ADD q :one"), &adds, &err) == OK);
+	CHECK(expr_parse_update(&e, STR("REMOVE s DELETE ss :set"), &takes, &err) == OK);
+	CHECK(expr_parse_update(&e, STR("ADD q :one"), &adds, &err) == OK);
 	CHECK(expr_parse_update(&e, STR("REMOVE s SET m.y.d = :map"), &mixed, &err) == OK);
 	CHECK(update_only_takes(takes) && !update_only_takes(adds) && !update_only_takes(mixed) &&
 	      !update_only_takes(&none));
