@@ -12,9 +12,8 @@
 #include "storage/store/sqlite/page_file.h"
 #include "storage/store/store_messages.h"
 
-#define HEADER_SIZE 100    /* of a SQLite file */
-#define PAGES_AT 28        /* in its header: how many pages it has */
-#define FORMAT_UNCHECKED 1 /* the only one without checksums */
+#define HEADER_SIZE 100 /* of a SQLite file */
+#define PAGES_AT 28     /* in its header: how many pages it has */
 
 /* Whether the journal is of a database that had no page before. SQLite: File Format, "The Rollback
  * Journal". */
@@ -49,23 +48,26 @@ enum code data_file_check_header(int fd, const char *path, unsigned format, stru
 		return err_set(err, MSG_STORE_FOREIGN, path);
 	if (be32(header + 60) > format)
 		return err_set(err, MSG_STORE_NEWER, path, be32(header + 60), format);
-	if (be32(header + 60) > FORMAT_UNCHECKED && !page_file_has_checksums(header))
+	if (be32(header + 60) >= PAGE_CHECK_FORMAT && !page_file_has_checksums(header))
 		return err_set(err, MSG_STORE_OPEN, path, "its first page is damaged");
 	return OK;
 }
 
-/* SQLite would empty the file by the journal of a creation that was cut. One that was put in its
- * place since stays as it is. */
-static enum code check_creation(int fd, const char *absolute, off_t size, struct err *err)
+/* Empties the file of a creation that was cut, as SQLite would by the journal. A file that was put
+ * in its place since is refused. */
+static enum code undo_creation(int fd, const char *absolute, off_t *size, struct err *err)
 {
 	char journal[PATH_MAX + 16];
 
 	snprintf(journal, sizeof(journal), "%s-journal", absolute);
-	if (size == 0 || !is_of_creation(journal))
+	if (*size == 0 || !is_of_creation(journal))
 		return OK;
-	if (size > FILE_SCHEMA_PAGES * STORE_PAGE || has_log(absolute))
+	if (*size > FILE_SCHEMA_PAGES * STORE_PAGE || has_log(absolute))
 		return err_set(err, MSG_STORE_LOG_LEFT, absolute, journal);
-	return ftruncate(fd, 0) == 0 ? OK : err_set(err, MSG_STORE_OPEN, absolute, strerror(errno));
+	if (ftruncate(fd, 0) != 0)
+		return err_set(err, MSG_STORE_OPEN, absolute, strerror(errno));
+	*size = 0;
+	return OK;
 }
 
 enum code data_file_lock(const char *path, unsigned format, char *absolute, int *fd,
@@ -82,8 +84,8 @@ enum code data_file_lock(const char *path, unsigned format, char *absolute, int 
 					    : err_set(err, MSG_STORE_OPEN, path, strerror(errno));
 	if (fstat(*fd, &status) != 0 || !S_ISREG(status.st_mode))
 		return err_set(err, MSG_STORE_FOREIGN, path);
-	enum code code = check_creation(*fd, absolute, status.st_size, err);
-	if (code != OK || fstat(*fd, &status) != 0 || status.st_size == 0)
+	enum code code = undo_creation(*fd, absolute, &status.st_size, err);
+	if (code != OK || status.st_size == 0)
 		return code;
 	return data_file_check_header(*fd, path, format, err);
 }

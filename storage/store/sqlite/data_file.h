@@ -13,9 +13,9 @@
 
 /*
  * Locks the file against other processes and reads its format from the header, before SQLite sees
- * it: a file that is not ours or newer than `format` stays as it is; one whose creation was cut
- * is truncated to 0. `absolute` has room for PATH_MAX: SQLite gives names such
- * as ":memory:" a meaning of their own.
+ * it: a file that is not ours or newer than `format` stays as it is; one whose creation was cut is
+ * truncated to 0. `absolute` has room for PATH_MAX: SQLite gives names such as ":memory:" a meaning
+ * of their own.
  */
 enum code data_file_lock(const char *path, unsigned format, char *absolute, int *fd,
 			 struct err *err) WARN_UNUSED;

@@ -3,7 +3,6 @@
 #include <sqlite3.h>
 #include <string.h>
 
-#include "core/buf.h"
 #include "storage/store/sqlite/page_file.h"
 #include "storage/store/store_messages.h"
 

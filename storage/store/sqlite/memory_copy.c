@@ -82,14 +82,6 @@ static enum code write_image(struct connection *connection, const char *path, un
 	return code;
 }
 
-static enum code copy(struct connection *connection, const char *path, int fd, unsigned char *image,
-		      size_t size, struct err *err)
-{
-	enum code code = read_pages(fd, path, image, size, err);
-
-	return code == OK ? write_image(connection, path, image, size, err) : code;
-}
-
 enum code memory_copy(struct connection *connection, const char *path, unsigned format,
 		      struct err *err)
 {
@@ -100,8 +92,9 @@ enum code memory_copy(struct connection *connection, const char *path, unsigned 
 	if (code == OK) {
 		unsigned char *image = malloc(size);
 
-		code = image ? copy(connection, path, fd, image, size, err)
+		code = image ? read_pages(fd, path, image, size, err)
 			     : err_set(err, MSG_STORE_OPEN, path, "out of memory");
+		code = code == OK ? write_image(connection, path, image, size, err) : code;
 		free(image);
 	}
 	if (fd >= 0)

@@ -26,6 +26,7 @@
 
 #define STORE_PAGE 4096    /* bytes of a page */
 #define PAGE_CHECK_BYTES 4 /* reserved at its end */
+#define PAGE_CHECK_FORMAT 2 /* the first format of data files that has checksums */
 
 /* SQLite: File Format, "WAL File Format": the log's head, then frames, each with a head and a page.
  */

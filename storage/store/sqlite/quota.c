@@ -11,7 +11,9 @@
 #define LOG_MAX ((uint64_t)64 << 20)
 #define KEPT_SHARE 8 /* of the limit, kept for the log and for what makes room */
 #define KEPT_MAX (4 * LOG_MAX)
-#define LOG_SHARE 4 /* of what is kept, or left: up to where a log grows, and for what makes room */
+/* Of what is kept, or of all that is left: the log is started over at one share, and as much is for
+ * what makes room. */
+#define LOG_SHARE 4
 #define SLACK (64 << 10)               /* more than the inner pages that a value needs */
 #define RESERVE_BYTES ((uint64_t)4 << 20)
 #define PIECE (64 << 10) /* bytes written at once */
@@ -46,6 +48,12 @@ void quota_open(struct quota *quota, const char *path)
 	bool is_filled = quota->fd >= 0 && fstat(quota->fd, &status) == 0 &&
 			 (uint64_t)status.st_size == RESERVE_BYTES;
 	atomic_store(&quota->reserve, is_filled ? RESERVE_KEPT : RESERVE_EMPTY);
+}
+
+void quota_close(struct quota *quota)
+{
+	if (quota->fd >= 0)
+		close(quota->fd);
 }
 
 uint64_t quota_log_short(const struct quota *quota)

@@ -50,9 +50,9 @@ struct quota {
 
 void quota_init(struct quota *quota, uint64_t limit);
 
-/* Opens the reserve that an earlier process may have filled; quota_fill() makes one. `fd` is the
- * caller's to close. */
+/* Opens the reserve that an earlier process may have filled; quota_fill() makes one. */
 void quota_open(struct quota *quota, const char *path);
+void quota_close(struct quota *quota);
 
 /* How long the log may be before it is started over, by default. */
 uint64_t quota_log_short(const struct quota *quota);

@@ -11,8 +11,7 @@
 #include "storage/store/sqlite/sqlite_store.h"
 #include "storage/store/store_messages.h"
 
-#define FORMAT_AT 60     /* in the file's head: PRAGMA user_version */
-#define FORMAT_CHECKED 2 /* the first format with checksums */
+#define FORMAT_AT 60 /* in the file's head: PRAGMA user_version */
 #define CHECKED (STORE_PAGE - PAGE_CHECK_BYTES)
 #define FILE_HEAD 100
 #define COUNT_AT 3 /* in the head of a page of a b-tree: its number of cells */
@@ -35,7 +34,7 @@ enum code raw_file_open(int fd, const char *path, struct raw_file *file, struct 
 	(void)raw_file_read(file, 1, page);
 	uint32_t format = be32(page + FORMAT_AT);
 	file->has_checksums = page_file_has_checksums(page) ||
-			      (format >= FORMAT_CHECKED && format <= SQLITE_STORE_FORMAT);
+			      (format >= PAGE_CHECK_FORMAT && format <= SQLITE_STORE_FORMAT);
 	file->usable = file->has_checksums ? CHECKED : STORE_PAGE;
 	return OK;
 }

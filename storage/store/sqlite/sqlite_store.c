@@ -229,8 +229,7 @@ static void sqlite_close(struct store *base)
 	memory_file_remove(store->memory);
 	if (store->is_open && !store->is_memory)
 		log_mark_remove(store->path);
-	if (store->quota.fd >= 0)
-		close(store->quota.fd);
+	quota_close(&store->quota);
 	pthread_mutex_destroy(&store->writer_mutex);
 	if (store->lock_fd >= 0)
 		close(store->lock_fd);
@@ -244,7 +243,7 @@ static void look_after_log(struct sqlite_store *store)
 {
 	if (pthread_mutex_trylock(&store->writer_mutex) != 0)
 		return;
-	wal_look(&store->wal);
+	wal_find_cut(&store->wal);
 	quota_fill(&store->quota);
 	pthread_mutex_unlock(&store->writer_mutex);
 }

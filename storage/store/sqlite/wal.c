@@ -100,7 +100,7 @@ static bool move_pages(struct wal *wal, sqlite3 *db, int mode, int *pages)
 /* The same while no commit is under way, of a log that is not cut. */
 static bool checkpoint(struct wal *wal, sqlite3 *db, int mode, int *pages)
 {
-	wal_look(wal);
+	wal_find_cut(wal);
 	return move_pages(wal, db, mode, pages);
 }
 
@@ -335,7 +335,7 @@ void wal_cut(struct wal *wal)
 	atomic_store(&wal->file, WAL_FILE_CUT);
 }
 
-void wal_look(struct wal *wal)
+void wal_find_cut(struct wal *wal)
 {
 	sqlite3_int64 size;
 

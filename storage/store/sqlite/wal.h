@@ -137,9 +137,8 @@ enum code wal_sync(struct wal *wal, uint64_t commit, struct err *err) WARN_UNUSE
  */
 void wal_move_away(struct wal *wal, struct connection *writer);
 
-/* Finds out whether somebody else made the log shorter than the commits in it; with writer_mutex
- * held. */
-void wal_look(struct wal *wal);
+/* wal_cut(), where somebody else made the log shorter than its commits; with writer_mutex held. */
+void wal_find_cut(struct wal *wal);
 
 /* The data file or its log was cut short: nothing is written any more (wal_check), and both stay as
  * they are, for whoever puts the whole file back. */
