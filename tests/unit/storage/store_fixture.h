@@ -5,6 +5,7 @@
 #ifndef DYNALITH_TEST_STORE_FIXTURE_H
 #define DYNALITH_TEST_STORE_FIXTURE_H
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -55,6 +56,16 @@ static inline void fixture_unlink(struct fixture *fixture)
 		snprintf(name, sizeof(name), "%s%s", fixture->path, suffixes[i]);
 		unlink(name);
 	}
+}
+
+/* A file with these bytes. */
+static inline void fixture_write(const char *path, struct str bytes)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+	CHECK(fd >= 0);
+	CHECK_INT(write(fd, bytes.p, bytes.n), bytes.n);
+	close(fd);
 }
 
 static inline void fixture_free(struct fixture *fixture)

@@ -1,5 +1,5 @@
-/* A data file from elsewhere, with right checksums and another schema: what this server did not
- * make is refused by its name, before anything of it runs. */
+/* The schema of a new data file, and of one from elsewhere, with right checksums: what this server
+ * did not make is refused by its name, before anything of it runs. */
 #include <fcntl.h>
 #include <sqlite3.h>
 #include <sys/stat.h>
@@ -117,7 +117,7 @@ TEST(what_is_not_of_this_server_is_refused_by_its_name)
 
 static int add_name(void *context, int n, char **values, char **columns)
 {
-	char(*names)[64] = context;
+	char (*names)[64] = context;
 
 	(void)n, (void)columns;
 	for (size_t i = 0; i < ENTRIES_MAX; i++) {
@@ -202,16 +202,7 @@ TEST(a_new_file_has_the_tables_of_the_system)
 	fixture_free(&fixture);
 }
 
-static void write_file(const char *path, const unsigned char *bytes, size_t n)
-{
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-
-	CHECK(fd >= 0);
-	CHECK_INT(write(fd, bytes, n), n);
-	close(fd);
-}
-
-/* Another file was put there since, which SQLite would empty by that journal. */
+/* A file that was put there since the creation was cut: SQLite would empty it by that journal. */
 static void check_left_alone(struct fixture *fixture, off_t size, const char *journal)
 {
 	struct store *store = NULL;
@@ -227,10 +218,9 @@ static void check_left_alone(struct fixture *fixture, off_t size, const char *jo
 /* What test_power's disks leave of page 1, and the journal of a file that had no page. */
 TEST(a_creation_that_was_cut_starts_over)
 {
-	static const unsigned char journal[512] =
-		"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7\0\0\0\0abcd\0\0\0\0"
-		"\0\0\2\0\0\0\x10\0",
-				   page[2 * STORE_PAGE] = {0};
+	static const char journal[512] = "\xd9\xd5\x05\xf9\x20\xa1\x63\xd7\0\0\0\0abcd\0\0\0\0"
+					 "\0\0\2\0\0\0\x10\0",
+			  page[2 * STORE_PAGE] = "";
 	struct fixture fixture = fixture_new(false);
 	struct store *store = NULL;
 	struct stat status;
@@ -238,15 +228,15 @@ TEST(a_creation_that_was_cut_starts_over)
 
 	snprintf(name, sizeof(name), "%s-journal", fixture.path);
 	fixture.options.path = fixture.path;
-	write_file(fixture.path, page, sizeof(page));
+	fixture_write(fixture.path, (struct str){page, sizeof(page)});
 	CHECK_INT(sqlite_store_open(&fixture.options, &store, &fixture.err), ERR_INTERNAL);
 	CHECK(contains(fixture.err.message, "is not a data file"));
 	CHECK_INT(stat(fixture.path, &status), 0);
 	CHECK_INT(status.st_size, sizeof(page));
-	write_file(name, journal, sizeof(journal));
+	fixture_write(name, (struct str){journal, sizeof(journal)});
 	check_left_alone(&fixture, (FILE_SCHEMA_PAGES + 1) * STORE_PAGE, name);
 	snprintf(log, sizeof(log), "%s-wal", fixture.path);
-	write_file(log, page, 1);
+	fixture_write(log, STR("x"));
 	check_left_alone(&fixture, sizeof(page), name);
 	CHECK_INT(unlink(log), 0);
 	store = fixture_open(&fixture);

@@ -6,15 +6,6 @@
 
 #include "tests/unit/storage/store_fixture.h"
 
-static void write_file(const char *path, const char *bytes, size_t n)
-{
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-
-	CHECK(fd >= 0);
-	CHECK_INT(write(fd, bytes, n), n);
-	close(fd);
-}
-
 static void check_copied(struct fixture *fixture, const char *why)
 {
 	struct sqlite_store_options options = fixture->options;
@@ -41,11 +32,11 @@ TEST(a_file_in_use_is_not_copied_to_memory)
 	store_close(store);
 	check_copied(&fixture, NULL);
 	snprintf(log, sizeof(log), "%s-wal", fixture.path);
-	write_file(log, "", 0); /* of a server that has written nothing yet */
+	fixture_write(log, STR("")); /* of a server that has written nothing yet */
 	check_copied(&fixture, "dynalith backup");
 	CHECK_INT(unlink(log), 0);
 	snprintf(log, sizeof(log), "%s-journal", fixture.path);
-	write_file(log, "x", 1);
+	fixture_write(log, STR("x"));
 	check_copied(&fixture, "dynalith backup");
 	CHECK_INT(unlink(log), 0);
 	int fd = open(fixture.path, O_RDWR | O_CLOEXEC);
@@ -69,7 +60,7 @@ TEST(only_files_are_copied_to_memory)
 	CHECK_INT(mkdir(fixture.path, 0700), 0);
 	check_copied(&fixture, "Is a directory");
 	CHECK_INT(rmdir(fixture.path), 0);
-	write_file(fixture.path, "", 0);
+	fixture_write(fixture.path, STR(""));
 	check_copied(&fixture, "is not a data file");
 	fixture_free(&fixture);
 }

@@ -34,15 +34,6 @@ static struct str read_bytes(struct arena *arena, const char *path)
 	return (struct str){bytes, n};
 }
 
-static void write_bytes(const char *path, struct str bytes)
-{
-	FILE *file = fopen(path, "wb");
-
-	CHECK(file && fwrite(bytes.p, 1, bytes.n, file) == bytes.n);
-	if (file)
-		fclose(file);
-}
-
 /* Opening fails in one line that names the file, and leaves the file alone. */
 static void check_refused(struct fixture *fixture, const char *path, const char *why)
 {
@@ -141,7 +132,7 @@ TEST(an_empty_file_becomes_a_store)
 {
 	struct fixture fixture = fixture_new(false);
 
-	write_bytes(fixture.path, STR(""));
+	fixture_write(fixture.path, STR(""));
 	store_close(fixture_open(&fixture));
 	store_close(fixture_open(&fixture));
 	fixture_free(&fixture);
@@ -218,9 +209,9 @@ TEST(foreign_files_are_refused)
 	char large[5000];
 
 	memset(large, 'x', sizeof(large));
-	write_bytes(fixture.path, STR("hello"));
+	fixture_write(fixture.path, STR("hello"));
 	check_refused(&fixture, fixture.path, "not a data file of this server");
-	write_bytes(fixture.path, (struct str){large, sizeof(large)});
+	fixture_write(fixture.path, (struct str){large, sizeof(large)});
 	check_refused(&fixture, fixture.path, "not a data file of this server");
 	fixture_unlink(&fixture);
 	run_outside(fixture.path, "CREATE TABLE t (a); INSERT INTO t VALUES (1)");
@@ -241,7 +232,7 @@ TEST(places_that_hold_no_file)
 	check_refused(&fixture, "/dev/null", "not a data file of this server");
 	check_refused(&fixture, "", "No such file or directory");
 	if (geteuid() != 0) {
-		write_bytes(fixture.path, STR(""));
+		fixture_write(fixture.path, STR(""));
 		CHECK_INT(chmod(fixture.path, 0400), 0);
 		check_refused(&fixture, fixture.path, "Permission denied");
 	}
@@ -257,7 +248,7 @@ TEST(a_damaged_file_is_one_clear_line)
 	char *copy = arena_bytes(fixture.arena, bytes.n);
 	memcpy(copy, bytes.p, bytes.n);
 	memset(copy + 100, 0xEE, 3996); /* the schema's page, after the header */
-	write_bytes(fixture.path, (struct str){copy, bytes.n});
+	fixture_write(fixture.path, (struct str){copy, bytes.n});
 	check_refused(&fixture, fixture.path, "page 1 fails its checksum");
 	fixture_free(&fixture);
 }
@@ -336,7 +327,7 @@ TEST(a_file_that_was_taken_away_is_not_written_to)
 		snprintf(log, sizeof(log), "%s-wal", fixture.path);
 		CHECK_INT(rename(fixture.path, away), 0);
 		if (is_replaced)
-			write_bytes(fixture.path, STR("another"));
+			fixture_write(fixture.path, STR("another"));
 
 		CHECK_INT(store_check(store, &fixture.err), ERR_INTERNAL);
 		CHECK(contains(fixture.err.message, "nothing is written until a restart") &&
@@ -868,8 +859,8 @@ TEST(an_old_library_opens_an_empty_file_with_a_log)
 
 		memset(bytes, 0x37, lengths[i]);
 		snprintf(log, sizeof(log), "%s-wal", fixture.path);
-		write_bytes(fixture.path, STR(""));
-		write_bytes(log, (struct str){bytes, lengths[i]});
+		fixture_write(fixture.path, STR(""));
+		fixture_write(log, (struct str){bytes, lengths[i]});
 		CHECK(log_mark_is_own(fixture.path));
 		struct store *store = fixture_open(&fixture);
 		fixture_create(&fixture, store, ITEMS);
@@ -888,7 +879,7 @@ static void copy_file(struct fixture *fixture, const char *from, const char *to,
 
 	snprintf(source, sizeof(source), "%s%s", from, suffix);
 	snprintf(target, sizeof(target), "%s%s", to, suffix);
-	write_bytes(target, read_bytes(fixture->arena, source));
+	fixture_write(target, read_bytes(fixture->arena, source));
 }
 
 TEST(an_old_library_reads_no_log_from_elsewhere)
