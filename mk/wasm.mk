@@ -45,6 +45,7 @@ $(wasm.folder)/yaml/%.o: $(wasm.sources)/libyaml/src/%.c $(wasm.folder)/flags
 $(wasm.folder)/console.o: build/debug/server/console/embedded.c $(wasm.folder)/flags
 	@mkdir -p $(@D); $(call tell,WASM,$<)
 	$(Q)$(wasm.cc) $(wasm.cppflags) -std=c11 $(wasm.flags) -c $< -o $@
+# With the warnings of other flavours but one: numbers of 64 bits that become sizes, which have 32 here.
 $(wasm.folder)/%.o: %.c $(wasm.folder)/flags
 	@mkdir -p $(@D); $(call tell,WASM,$<)
 	$(Q)$(wasm.cc) $(wasm.cppflags) -include server/wasi/compat.h $(if $(filter $(wasm.folder)/tests/%,$@),-include tests/wasm/compat.h) -std=c11 -fno-math-errno $(wasm.flags) $(WARN) -Werror -Wno-deprecated-declarations -Wno-shorten-64-to-32 -MMD -MP -c $< -o $@
